@@ -1,0 +1,1 @@
+"""Concurrency without domain words: clock, jobs, backoff, threads, poll scheduler."""

@@ -1,0 +1,1 @@
+"""Every configuration key, declared once: types, defaults, validators, documentation."""

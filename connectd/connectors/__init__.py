@@ -1,0 +1,1 @@
+"""Source connectors. Each sub-package is one; none knows the others."""

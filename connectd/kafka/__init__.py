@@ -1,0 +1,1 @@
+"""The Kafka adapter. Only this package imports confluent_kafka."""

@@ -1,0 +1,1 @@
+"""Structured logs; later metrics. The only place that configures structlog."""

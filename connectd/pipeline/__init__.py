@@ -1,0 +1,1 @@
+"""The data plane: poll, convert, send, acknowledge, commit."""

@@ -1,0 +1,1 @@
+"""The interfaces that plugins implement (spi) and the registry that finds them by name."""

@@ -1,0 +1,1 @@
+"""The Kafka Connect REST API. Only this package imports fastapi and uvicorn."""

@@ -1,0 +1,1 @@
+"""The control plane: herder, worker, supervisor, assignment, restart."""

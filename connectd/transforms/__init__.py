@@ -1,0 +1,1 @@
+"""Single message transforms. None is built in yet."""

@@ -1,0 +1,1 @@
+"""PySpark applications for large initial scans; none is here yet (the daemon scans by itself)."""

@@ -1,0 +1,1 @@
+"""Tests, by level: unit, component, conformance, simulation, integration; fakes, kit and harness serve them."""

@@ -1,0 +1,1 @@
+"""Real parts as processes: Apache Kafka, the DynamoDB endpoint, the connectd worker."""
