@@ -1,12 +1,13 @@
 """The exception tree, ordered by how one recovers.
 
-Everything that connectd raises on purpose is a ``ConnectdError``; the branch says what happens next:
+Everything that connectd raises on purpose is a ``ConnectdError``; the branch says what comes next:
 
 * ``ConfigError``            the user must change a configuration; never retried
 * ``NotFoundError``          the thing named does not exist
 * ``ConflictError``          the request collides with the current state
 * ``RetriableError``         the outside world is busy; back off and try again
-    * ``ThrottledError``, ``TransientNetworkError``, ``BrokerUnavailableError``, ``IteratorExpiredError``
+    * ``ThrottledError``, ``TransientNetworkError``, ``BrokerUnavailableError``,
+      ``IteratorExpiredError``
 * ``RecordError``            one record; ``errors.tolerance`` decides between skipping and failing
     * ``TransformError``, ``ConvertError``, ``RecordTooLargeError``
 * ``FatalTaskError``         the table or task fails, the worker lives
@@ -64,7 +65,7 @@ class BrokerUnavailableError(RetriableError):
 
 
 class IteratorExpiredError(RetriableError):
-    """A shard iterator outlived its 15 minutes; ask for a new one after the last record delivered."""
+    """A shard iterator outlived its 15 minutes; ask for a new one after the last record."""
 
 
 class RecordError(ConnectdError):
@@ -113,7 +114,7 @@ class TrimmedDataError(FatalTaskError):
 
 
 class DataGapError(FatalTaskError):
-    """Changes were lost between the stored position and the stream, and ``gap.policy`` is ``fail``."""
+    """Changes were lost between position and stream, and ``gap.policy`` is ``fail``."""
 
 
 class InvalidRequestError(FatalTaskError):

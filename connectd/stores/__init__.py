@@ -1,1 +1,1 @@
-"""Durable homes of connector configs, source offsets and statuses: protocols and implementations."""
+"""Durable homes of connector configs, source offsets and statuses."""

@@ -1,0 +1,66 @@
+"""The only reader of time.
+
+Everything that waits, stamps or measures takes a ``Clock``; tests hand in a loop whose time is
+virtual (``tests/kit/virtual_time.py``), so no test ever sleeps. Durations come from
+``monotonic``; ``wall_s`` serves timestamps that leave the process and is never subtracted from
+itself to measure an interval.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """A source of time, in seconds."""
+
+    def monotonic(self) -> float:
+        """Seconds since an arbitrary origin; never goes back."""
+        ...
+
+    def wall_s(self) -> float:
+        """Seconds since the Unix epoch, UTC."""
+        ...
+
+    async def sleep(self, duration_s: float) -> None:
+        """Wait; zero and negative durations only yield."""
+        ...
+
+
+class LoopClock:
+    """The running event loop's time, with a wall clock anchored to it on first use.
+
+    With a virtual loop both readings move together, so windows of hours pass in no time.
+    """
+
+    def __init__(self, *, wall_anchor_s: float | None = None) -> None:
+        self._wall_offset_s: float | None = None
+        self._wall_anchor_s = wall_anchor_s
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def wall_s(self) -> float:
+        if self._wall_anchor_s is None:
+            return time.time()
+        now = asyncio.get_running_loop().time()
+        if self._wall_offset_s is None:
+            self._wall_offset_s = self._wall_anchor_s - now
+        return self._wall_offset_s + now
+
+    async def sleep(self, duration_s: float) -> None:
+        await asyncio.sleep(max(0.0, duration_s))
+
+
+def wall_ms(clock: Clock) -> int:
+    """Milliseconds since the Unix epoch, the unit of every timestamp that Kafka Connect shows."""
+    return int(clock.wall_s() * 1000)
+
+
+def iso_instant(wall_s: float) -> str:
+    """The form of Java's ``Instant.toString``, with milliseconds: ``2024-05-01T10:00:00.123Z``."""
+    moment = datetime.fromtimestamp(wall_s, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -1,0 +1,132 @@
+"""Named, supervised jobs: the only place that creates asyncio tasks.
+
+A ``JobGroup`` owns jobs. Each has a name that shows in logs and in ``statistics``. A *service* job
+must not end by itself: finishing is as much an error as raising. A *worker* job may finish.
+The owner learns of every failure through ``on_failure``; nothing is lost in a forgotten task.
+
+The stop ladder (DESIGN section 6, rule 6): ``signal`` is the owner's business (an event, a queue
+sentinel); ``stop`` then waits for the grace period, cancels, waits for the hard limit, and finally
+abandons: it returns the names of jobs that still run, so that the owner can take their pens away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from connectd.errors import InvariantError
+
+OnFailure = Callable[[str, BaseException], None]
+
+
+@dataclass(frozen=True)
+class JobStatistics:
+    """A snapshot of a group: names of running jobs, and how many ended by now."""
+
+    running: tuple[str, ...]
+    finished: int
+    failed: int
+
+
+class JobEndedError(InvariantError):
+    """A job that must run until it is stopped came to its end."""
+
+
+class JobGroup:
+    """Owns named jobs; see the module's docstring for the rules.
+
+    ``on_failure(name, error)`` is called on the loop, once for each job that fails. Without it a
+    failure is kept and raised by ``wait_failure``.
+    """
+
+    def __init__(self, name: str, *, on_failure: OnFailure | None = None) -> None:
+        self.name = name
+        self._on_failure = on_failure
+        self._jobs: dict[str, asyncio.Task[Any]] = {}
+        self._failure: asyncio.Future[BaseException] | None = None
+        self._first_failure: BaseException | None = None
+        self._finished = 0
+        self._failed = 0
+        self._closing = False
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, Any], *, service: bool = False) -> None:
+        """Start a job. Names are unique among the running jobs of the group."""
+        if self._closing:
+            work.close()
+            raise InvariantError(f"job group {self.name} is closing: cannot start {name}")
+        if name in self._jobs:
+            work.close()
+            raise InvariantError(f"job group {self.name} already runs a job named {name}")
+        job = asyncio.get_running_loop().create_task(work, name=f"{self.name}/{name}")
+        self._jobs[name] = job
+        job.add_done_callback(lambda done: self._on_done(name, done, service=service))
+
+    def _on_done(self, name: str, job: asyncio.Task[Any], *, service: bool) -> None:
+        if self._jobs.get(name) is job:
+            del self._jobs[name]
+        self._finished += 1
+        if job.cancelled():
+            return
+        error = job.exception()
+        if error is None and service and not self._closing:
+            error = JobEndedError(f"job {self.name}/{name} ended, it was to run until stopped")
+        if error is None:
+            return
+        self._failed += 1
+        if self._on_failure is not None:
+            self._on_failure(name, error)
+            return
+        if self._first_failure is None:
+            self._first_failure = error
+            if self._failure is not None and not self._failure.done():
+                self._failure.set_result(error)
+
+    def is_running(self, name: str) -> bool:
+        """Whether a job of that name is alive."""
+        return name in self._jobs
+
+    async def wait_failure(self) -> BaseException:
+        """Wait until a job fails (only for groups without ``on_failure``)."""
+        if self._first_failure is not None:
+            return self._first_failure
+        self._failure = asyncio.get_running_loop().create_future()
+        return await self._failure
+
+    async def cancel(self, name: str, *, deadline_s: float = 10.0) -> bool:
+        """Cancel one job and wait for its end; False when it did not end in time."""
+        job = self._jobs.get(name)
+        if job is None:
+            return True
+        job.cancel()
+        done, _ = await asyncio.wait({job}, timeout=deadline_s)
+        return bool(done)
+
+    async def join(self, *, deadline_s: float) -> bool:
+        """Wait for all jobs to end by themselves; False when the deadline came first."""
+        jobs = set(self._jobs.values())
+        if not jobs:
+            return True
+        _, pending = await asyncio.wait(jobs, timeout=deadline_s)
+        return not pending
+
+    async def stop(self, *, grace_s: float = 0.0, hard_s: float = 5.0) -> tuple[str, ...]:
+        """Climb the stop ladder; returns the names of the jobs that had to be abandoned.
+
+        The caller has signalled before. After this call no new job can be started.
+        """
+        self._closing = True
+        current = asyncio.current_task()
+        jobs = {job for job in self._jobs.values() if job is not current}
+        if jobs and grace_s > 0:
+            _, jobs = await asyncio.wait(jobs, timeout=grace_s)
+        for job in jobs:
+            job.cancel()
+        if jobs:
+            _, jobs = await asyncio.wait(jobs, timeout=hard_s)
+        return tuple(sorted(name for name, job in self._jobs.items() if job in jobs))
+
+    def statistics(self) -> JobStatistics:
+        """What runs and what ended."""
+        return JobStatistics(tuple(sorted(self._jobs)), self._finished, self._failed)

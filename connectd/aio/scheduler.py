@@ -1,0 +1,80 @@
+"""One due-time heap wakes thousands of pollers.
+
+A thousand idle tables with four shards each would mean four thousand timers in the event loop;
+here they share one. A poller asks ``wait(delay_s)`` for its next turn and then takes a ``slot``:
+slots bound how many polls are in flight, and are handed out in the order of due time, so no busy
+table can starve the others (DESIGN section 4, last bullet).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SchedulerStatistics:
+    """Pollers waiting for their turn, polls in flight, and their limit."""
+
+    waiting: int
+    in_flight: int
+    in_flight_max: int
+
+
+class PollScheduler:
+    """Shared by all pollers of a process; needs no job of its own.
+
+    ``in_flight_max`` follows Little's law: polls per second times latency.
+    """
+
+    def __init__(self, *, in_flight_max: int = 64) -> None:
+        self._in_flight_max = in_flight_max
+        self._slots = asyncio.Semaphore(in_flight_max)
+        self._in_flight = 0
+        self._heap: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def wait(self, delay_s: float) -> None:
+        """Return when the delay has passed. Cancellation leaves nothing behind."""
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+        due = loop.time() + max(0.0, delay_s)
+        heapq.heappush(self._heap, (due, next(self._order), turn))
+        if self._heap[0][2] is turn:
+            self._arm(due)
+        await turn
+
+    def _arm(self, due: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(due, self._fire)
+
+    def _fire(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        while self._heap and (self._heap[0][2].done() or self._heap[0][0] <= now):
+            _, _, turn = heapq.heappop(self._heap)
+            if not turn.done():
+                turn.set_result(None)
+        if self._heap:
+            self._arm(self._heap[0][0])
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold one of the places for a call that is in flight."""
+        async with self._slots:
+            self._in_flight += 1
+            try:
+                yield
+            finally:
+                self._in_flight -= 1
+
+    def statistics(self) -> SchedulerStatistics:
+        """How full the scheduler is."""
+        waiting = sum(1 for _, _, turn in self._heap if not turn.done())
+        return SchedulerStatistics(waiting, self._in_flight, self._in_flight_max)

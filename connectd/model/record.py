@@ -1,0 +1,142 @@
+"""What flows: batches of one page each, and seals.
+
+The unit of the data path is a **page** (DESIGN section 4). A ``RecordBatch`` carries the position
+that holds *after* all of its records are acknowledged; the frontier commits nothing else. The end
+of a segment or shard is a ``Seal`` of its own, because it may come with an empty page.
+
+Batches offer their records twice, and both must give the same bytes: ``payload.source_records``
+builds Connect data that every transform and converter understands, one record at a time;
+``payload.page_encoder`` may know a direct way to the bytes of a known pair of converters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from connectd.model.schema import Schema
+
+Primitive = str | int | float | bool | None
+SourceOffset = Mapping[str, Primitive]
+"""A position in a source partition: a flat JSON object (spec kafka-connect C.3)."""
+
+EncodedRecord = tuple[bytes | None, bytes | None]
+"""Key and value as they go to Kafka; a None value is a tombstone."""
+
+
+@dataclass(frozen=True)
+class SourcePartition:
+    """Names one input of a connector; equality is that of the serialised key, order included."""
+
+    items: tuple[tuple[str, Primitive], ...]
+
+    @classmethod
+    def of(cls, members: Mapping[str, Primitive]) -> SourcePartition:
+        """From a mapping, keeping its order."""
+        return cls(tuple(members.items()))
+
+    def to_dict(self) -> dict[str, Primitive]:
+        """As a JSON object."""
+        return dict(self.items)
+
+    def __str__(self) -> str:
+        return ",".join(f"{name}={value}" for name, value in self.items)
+
+
+@dataclass(frozen=True)
+class ConverterSpec:
+    """A converter and its settings as a value: what a ready encoding is compiled for.
+
+    ``class_name`` is the canonical Java name; ``settings`` are the effective ones, sorted by name.
+    """
+
+    class_name: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def setting(self, name: str, default: str) -> str:
+        """One setting, or the default."""
+        return dict(self.settings).get(name, default)
+
+
+@dataclass
+class SourceRecord:
+    """One record as Connect data, on its way through transforms and converters.
+
+    ``origin`` names the item for messages of errors (table and key), never its content.
+    """
+
+    topic: str
+    key_schema: Schema | None
+    key: object
+    value_schema: Schema | None
+    value: object
+    kafka_partition: int | None = None
+    timestamp_ms: int | None = None
+    headers: list[tuple[str, Schema | None, object]] = field(default_factory=list)
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class EncodedPage:
+    """All records of a page, ready for the producer, in order, for one topic."""
+
+    topic: str
+    records: list[EncodedRecord]
+
+
+class BatchPayload(Protocol):
+    """The records of one page."""
+
+    def __len__(self) -> int:
+        """Number of source entries (a delete with its tombstone is one)."""
+        ...
+
+    def source_records(self) -> Iterator[SourceRecord]:
+        """The general path: Connect data, in order.
+
+        Raises:
+            ConvertError: an entry cannot be expressed; the iterator is then at its end.
+        """
+        ...
+
+    def page_encoder(
+        self, key: ConverterSpec, value: ConverterSpec
+    ) -> Callable[[], EncodedPage] | None:
+        """The direct path for this pair of converters, or None when there is none.
+
+        The callable is pure and may run in any thread. It raises ``ConvertError`` when any entry
+        cannot be encoded; the caller then takes the general path to find out which one.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RecordBatch:
+    """A page of one source partition, and the position after it.
+
+    Promise of the sender: batches of one partition come in source order. An empty payload moves the
+    position alone (a filtered page, a heartbeat).
+    """
+
+    source_partition: SourcePartition
+    source_offset: SourceOffset
+    payload: BatchPayload
+    on_acked: Callable[[], None] | None = None
+    """Called on the loop when this and all earlier batches of the partition are acknowledged."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """The end of a source partition: resolves when everything before it is acknowledged.
+
+    ``on_committed`` is called on the loop once the seal's offset is durable. A seal asks for a
+    commit without waiting for the flush interval, since others (child shards) wait for it.
+    """
+
+    source_partition: SourcePartition
+    source_offset: SourceOffset
+    on_committed: Callable[[], None] | None = None
+
+
+Emission = RecordBatch | Seal

@@ -1,0 +1,185 @@
+"""The interfaces that plugins implement.
+
+A *source connector* turns its config into task configs; a *source task* emits batches and seals; a
+*converter* turns Connect data into bytes. Methods that may wait are coroutines; all run on the event
+loop except ``Converter.from_connect_data``, which is pure and may run in any thread.
+
+Life of a task: ``start`` (raises to fail), then ``poll`` again and again until ``stop``. ``poll``
+waits until there is something to emit; cancelling it loses nothing. While a task is paused it is not
+polled: its own bounded buffer fills and its readers wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from connectd.aio.clock import Clock
+from connectd.aio.scheduler import PollScheduler
+from connectd.configdef.definition import ConfigDef
+from connectd.model.cluster import Config
+from connectd.model.record import ConverterSpec, Emission, SourceOffset, SourcePartition
+from connectd.model.schema import Schema
+
+
+class OffsetReader(Protocol):
+    """A connector's own offsets, as durable as they are."""
+
+    async def refresh(self) -> None:
+        """Read to the end of the store."""
+        ...
+
+    def get(self, partition: SourcePartition) -> SourceOffset | None:
+        """The stored offset of a partition."""
+        ...
+
+    def all(self) -> Mapping[SourcePartition, SourceOffset]:
+        """All partitions with a stored offset."""
+        ...
+
+
+@dataclass(frozen=True)
+class WorkerServices:
+    """What the process shares with its plugins.
+
+    ``resources`` holds what plugins open once per process, by type (an AWS client pool); the
+    composition root fills it. Plugins depend on it by asking ``resource(SomeType)``.
+    """
+
+    clock: Clock
+    scheduler: PollScheduler
+    resources: Mapping[type[Any], Any]
+
+    def resource(self, kind: type[Any]) -> Any:
+        """The shared object of that type.
+
+        Raises:
+            KeyError: the composition root provides none.
+        """
+        return self.resources[kind]
+
+
+class ConnectorContext(Protocol):
+    """What a running connector may ask of its worker."""
+
+    connector: str
+    services: WorkerServices
+    offsets: OffsetReader
+
+    def request_task_reconfiguration(self) -> None:
+        """Ask for ``task_configs`` to be called again."""
+        ...
+
+    def raise_error(self, error: Exception) -> None:
+        """Fail the connector: it shows FAILED with the error as its trace."""
+        ...
+
+
+class TaskContext(Protocol):
+    """What a running task may ask of its worker."""
+
+    connector: str
+    task: int
+    services: WorkerServices
+    offsets: OffsetReader
+
+    def report_failure(self, error: Exception) -> None:
+        """Show the task FAILED with the error as its trace while its other inputs go on.
+
+        For a task that serves several inputs of which one has failed for good: it stays visible,
+        the others stay alive. A restart of the task tries again.
+        """
+        ...
+
+
+class SourceConnector(Protocol):
+    """Splits a configuration into tasks and watches the outside for changes."""
+
+    version: ClassVar[str]
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """The connector's own keys (the framework's are added by the worker)."""
+        ...
+
+    @classmethod
+    def task_class(cls) -> type[SourceTask]:
+        """The class that runs its tasks."""
+        ...
+
+    @classmethod
+    def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
+        """Messages by key for what ``config_def`` cannot express (keys that depend on each other)."""
+        ...
+
+    async def start(self, context: ConnectorContext, config: Config) -> None:
+        """Begin watching. Raises to fail the connector."""
+        ...
+
+    async def task_configs(self, tasks_max: int) -> Sequence[Config]:
+        """At most ``tasks_max`` configs; equal inputs give equal configs in equal order."""
+        ...
+
+    async def stop(self) -> None:
+        """Release everything. Idempotent, bounded."""
+        ...
+
+    @classmethod
+    def alter_offsets(
+        cls, config: Config, offsets: Mapping[SourcePartition, SourceOffset | None]
+    ) -> bool:
+        """Check offsets that a user wants to write; True: nothing else needs to be altered.
+
+        Raises:
+            ConfigError: a partition or offset is not of this connector's form.
+        """
+        ...
+
+    def tables(self) -> Sequence[Mapping[str, object]]:
+        """Inputs that no task serves (skipped ones, with their reason), for people to look at."""
+        ...
+
+
+class SourceTask(Protocol):
+    """Reads its inputs and emits batches and seals."""
+
+    async def start(self, context: TaskContext, config: Config) -> None:
+        """Open everything. Raises to fail the task."""
+        ...
+
+    async def poll(self) -> Sequence[Emission]:
+        """Wait for the next emissions (at least one).
+
+        Raises:
+            RetriableError: the worker logs it and polls again.
+            FatalTaskError: the task fails.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """Stop reading and release everything. Idempotent, bounded."""
+        ...
+
+    def tables(self) -> Sequence[Mapping[str, object]]:
+        """Progress of every input, for people to look at."""
+        ...
+
+
+class Converter(Protocol):
+    """Connect data to bytes; immutable after construction."""
+
+    spec: ConverterSpec
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """Its settings, without the ``key.converter.`` or ``value.converter.`` prefix."""
+        ...
+
+    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
+        """The bytes of a key or value.
+
+        Raises:
+            ConvertError: the value does not fit its schema or this format.
+        """
+        ...
