@@ -130,3 +130,16 @@ class JobGroup:
     def statistics(self) -> JobStatistics:
         """What runs and what ended."""
         return JobStatistics(tuple(sorted(self._jobs)), self._finished, self._failed)
+
+
+async def wait_first(*works: Coroutine[Any, Any, Any]) -> None:
+    """Wait until one of several waits is over; the others are cancelled. Raises what it raised."""
+    waits = [asyncio.ensure_future(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in done:
+            wait.result()
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)

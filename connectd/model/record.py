@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from connectd.errors import RecordError
 from connectd.model.schema import Schema
 
 Primitive = str | int | float | bool | None
@@ -92,11 +93,11 @@ class BatchPayload(Protocol):
         """Number of source entries (a delete with its tombstone is one)."""
         ...
 
-    def source_records(self) -> Iterator[SourceRecord]:
+    def source_records(self) -> Iterator[SourceRecord | RecordError]:
         """The general path: Connect data, in order.
 
-        Raises:
-            ConvertError: an entry cannot be expressed; the iterator is then at its end.
+        An entry that cannot be expressed stands as its error in its place, so that
+        ``errors.tolerance`` can skip that one alone.
         """
         ...
 

@@ -1,8 +1,8 @@
 """The states of connectors and tasks, wanted and actual (spec kafka-connect D.1, D.2).
 
-*Target* and *actual* never share a type. Machines are written one way: an enum of states, an enum of
-events, a literal table and a pure ``next_state``; effects live elsewhere, and a test walks the full
-product.
+*Target* and *actual* never share a type. Machines are written one way: an enum of states, an enum
+of events, a literal table and a pure ``next_state``; effects live elsewhere, and a test walks the
+full product.
 
 A task::
 

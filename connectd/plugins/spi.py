@@ -1,12 +1,12 @@
 """The interfaces that plugins implement.
 
 A *source connector* turns its config into task configs; a *source task* emits batches and seals; a
-*converter* turns Connect data into bytes. Methods that may wait are coroutines; all run on the event
-loop except ``Converter.from_connect_data``, which is pure and may run in any thread.
+*converter* turns Connect data into bytes. Methods that may wait are coroutines; all run on the
+event loop except ``Converter.from_connect_data``, which is pure and may run in any thread.
 
 Life of a task: ``start`` (raises to fail), then ``poll`` again and again until ``stop``. ``poll``
-waits until there is something to emit; cancelling it loses nothing. While a task is paused it is not
-polled: its own bounded buffer fills and its readers wait.
+waits until there is something to emit; cancelling it loses nothing. While a task is paused it is
+not polled: its own bounded buffer fills and its readers wait.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class SourceConnector(Protocol):
 
     @classmethod
     def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
-        """Messages by key for what ``config_def`` cannot express (keys that depend on each other)."""
+        """Messages by key for what ``config_def`` cannot express: keys that depend on others."""
         ...
 
     async def start(self, context: ConnectorContext, config: Config) -> None:

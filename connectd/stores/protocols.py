@@ -24,7 +24,7 @@ class Store(Protocol):
         """Create or verify the home, and read it to the end.
 
         Raises:
-            ConfigError: the home exists in a shape that would lose data (cleanup policy, partitions).
+            ConfigError: the home exists in a shape that would lose data (see spec C.1).
             WorkerError: it could not be read within the deadline.
         """
         ...

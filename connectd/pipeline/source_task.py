@@ -1,0 +1,295 @@
+"""Runs one source task: poll, submit, send, acknowledge, commit.
+
+The runner owns the task's frontier and committer. It submits every emission to the frontier before
+the producer sees it, so an acknowledgement always finds its place, and it never has more than
+``window_entries_max`` entries open: a slow broker ends in a task that is not polled, not in memory.
+
+The end, whatever its cause: stop polling, wait for the acknowledgements that are under way,
+commit what they allow, stop the task. A failed task commits too: the contiguous prefix is true in
+any case. ``abandon`` takes its pens away: from then on it writes neither offsets nor statuses.
+
+Where the story continues: ``frontier`` (what may be committed), ``committer`` (when), ``encoding``
+(bytes); above, ``runtime.worker`` decides which runners live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from connectd.aio.jobs import JobGroup, wait_first
+from connectd.aio.toggles import Toggle
+from connectd.errors import ConnectdError, RecordError, RetriableError
+from connectd.kafka import producer as kafka_producer
+from connectd.model.cluster import Config
+from connectd.model.record import Emission, Seal, SourceOffset, SourcePartition
+from connectd.model.states import LifecycleEvent
+from connectd.pipeline.committer import Committer, OffsetWriter
+from connectd.pipeline.encoding import Converters, PageEncoding
+from connectd.pipeline.frontier import AckFrontier, FrontierEntry
+from connectd.plugins.spi import SourceTask, TaskContext
+
+_log = structlog.get_logger(__name__)
+
+_POLL_RETRY_S = 1.0
+"""Wait after a poll that failed in a way that may pass."""
+
+
+@dataclass(frozen=True)
+class RunnerSettings:
+    """Limits and periods of a task, from worker and connector configuration."""
+
+    commit_interval_s: float
+    commit_timeout_s: float
+    tolerate_all: bool = False
+    log_errors: bool = False
+    window_entries_max: int = 64
+
+
+@dataclass(frozen=True)
+class RunnerStatistics:
+    """What a task has done: records acknowledged, skipped, and entries under way."""
+
+    records_acked: int
+    records_skipped: int
+    sends_in_flight: int
+    frontier_entries: int
+
+
+class FencedWriter:
+    """Offset writer of one task instance, until it is taken away from it."""
+
+    def __init__(self, writer: OffsetWriter) -> None:
+        self._writer: OffsetWriter | None = writer
+
+    async def put(self, offsets: Mapping[SourcePartition, SourceOffset | None]) -> None:
+        """Write through, or do nothing once revoked."""
+        if self._writer is not None:
+            await self._writer.put(offsets)
+
+    def revoke(self) -> None:
+        """Let this instance write no more."""
+        self._writer = None
+
+
+class SourceTaskRunner:
+    """One life of one task; see the module's docstring.
+
+    ``on_event(event, error)`` reports STARTED, PAUSED, RESUMED, and FAILED for partial failures;
+    the end of ``run`` is the report of the rest. ``on_topic`` hears of each topic once, after its
+    first acknowledged record.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: SourceTask,
+        context: TaskContext,
+        config: Config,
+        converters: Converters,
+        producer: kafka_producer.PageProducer,
+        offsets: OffsetWriter,
+        settings: RunnerSettings,
+        starts_paused: bool,
+        on_event: Callable[[LifecycleEvent, Exception | None], None],
+        on_topic: Callable[[str], None],
+    ) -> None:
+        self._task = task
+        self._context = context
+        self._config = config
+        self._converters = converters
+        self._producer = producer
+        self._settings = settings
+        self._on_event = on_event
+        self._on_topic = on_topic
+        self._writer = FencedWriter(offsets)
+        self._frontier = AckFrontier(on_committable=self._on_committable)
+        self._committer = Committer(
+            self._frontier, self._writer, interval_s=settings.commit_interval_s
+        )
+        self._name = f"{context.connector}-{context.task}"
+        self._jobs = JobGroup(self._name, on_failure=self._on_job_failure)
+        self._running = Toggle(is_on=not starts_paused)
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._is_drained = asyncio.Event()
+        self._is_drained.set()
+        self._ended = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._is_abandoned = False
+        self._topics: set[str] = set()
+        self._in_flight = self._acked = self._skipped = 0
+
+    # -- what the worker calls ------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Live until stopped; raises what made the task fail."""
+        if not self._running.is_on():
+            self._on_event(LifecycleEvent.PAUSED, None)
+            await self._wait_running_or_end()
+        if not self._ended.is_set():
+            try:
+                await self._task.start(self._context, self._config)
+                self._on_event(LifecycleEvent.STARTED, None)
+                self._jobs.spawn("poll", self._poll_loop(), service=True)
+                self._jobs.spawn("commit", self._committer.run(), service=True)
+                await self._ended.wait()
+            finally:
+                await self._wind_down()
+        if self._failure is not None:
+            raise self._failure
+
+    def pause(self) -> None:
+        """Stop polling; what is under way goes on."""
+        self._running.set(False)
+
+    def resume(self) -> None:
+        """Poll again."""
+        self._running.set(True)
+
+    def signal_stop(self) -> None:
+        """Ask for the end; ``run`` returns when everything is wound down."""
+        self._ended.set()
+
+    def abandon(self) -> None:
+        """Take the pens away: no offset and no event is written by this instance any more."""
+        self._is_abandoned = True
+        self._writer.revoke()
+        self._committer.abandon()
+        self._ended.set()
+
+    def tables(self) -> Sequence[Mapping[str, object]]:
+        """Progress of the task's inputs."""
+        return self._task.tables()
+
+    def statistics(self) -> RunnerStatistics:
+        """Counters of this instance."""
+        return RunnerStatistics(self._acked, self._skipped, self._in_flight, self._frontier.entries)
+
+    # -- the loop -------------------------------------------------------------------------------
+
+    async def _wait_running_or_end(self) -> None:
+        await wait_first(self._running.wait_on(), self._ended.wait())
+
+    async def _poll_loop(self) -> None:
+        while True:
+            if not self._running.is_on():
+                self._on_event(LifecycleEvent.PAUSED, None)
+                await self._running.wait_on()
+                self._on_event(LifecycleEvent.RESUMED, None)
+            await self._has_room.wait()
+            try:
+                emissions = await self._task.poll()
+            except RetriableError as error:
+                _log.warning("polling: will poll again", task=self._name, error=str(error))
+                await asyncio.sleep(_POLL_RETRY_S)
+                continue
+            for emission in emissions:
+                await self._take(emission)
+
+    async def _take(self, emission: Emission) -> None:
+        entry = self._frontier.submit(
+            emission.source_partition,
+            emission.source_offset,
+            on_acked=None if isinstance(emission, Seal) else emission.on_acked,
+            on_committed=emission.on_committed if isinstance(emission, Seal) else None,
+        )
+        if isinstance(emission, Seal) or len(emission.payload) == 0:
+            entry.resolve()
+            return
+        encoding = PageEncoding(emission.payload, self._converters, self._settings.tolerate_all)
+        self._in_flight += 1
+        self._is_drained.clear()
+        self._update_room()
+        job = kafka_producer.SendJob(
+            encode=encoding, on_done=lambda result: self._on_sent(entry, encoding, result)
+        )
+        try:
+            await self._producer.send(job)
+        except BaseException:
+            # Never handed over: nothing will be acknowledged. The entry stays and blocks its
+            # partition, so that nothing behind it is committed.
+            self._on_settled()
+            raise
+
+    def _on_settled(self) -> None:
+        self._in_flight -= 1
+        if self._in_flight == 0:
+            self._is_drained.set()
+        self._update_room()
+
+    def _on_sent(
+        self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
+    ) -> None:
+        self._on_settled()
+        error = result.error
+        if error is None and result.failure_count and not self._settings.tolerate_all:
+            error = result.failures[0].error
+        if error is not None:
+            self._fail(error)
+            return
+        skipped = encoding.failure_count + result.failure_count
+        if skipped:
+            self._skipped += skipped
+            self._report_skipped(encoding, result)
+        self._acked += result.records - result.failure_count
+        if result.topic is not None and result.records and result.topic not in self._topics:
+            self._topics.add(result.topic)
+            if not self._is_abandoned:
+                self._on_topic(result.topic)
+        entry.resolve()
+
+    def _report_skipped(self, encoding: PageEncoding, result: kafka_producer.SendResult) -> None:
+        if not self._settings.log_errors:
+            return
+        errors: list[ConnectdError] = list(encoding.failures)
+        errors.extend(failure.error for failure in result.failures)
+        for error in errors:
+            stage = error.stage if isinstance(error, RecordError) else "KAFKA_PRODUCE"
+            _log.error("skipping record", task=self._name, stage=stage, error=str(error))
+
+    def _update_room(self) -> None:
+        if self._in_flight < self._settings.window_entries_max:
+            self._has_room.set()
+        else:
+            self._has_room.clear()
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def _on_committable(self, is_urgent: bool) -> None:
+        self._committer.on_committable(is_urgent)
+
+    def _on_job_failure(self, name: str, error: BaseException) -> None:
+        self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._ended.set()
+
+    async def _wind_down(self) -> None:
+        await self._jobs.stop()
+        deadline_s = self._settings.commit_timeout_s
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._is_drained.wait()
+        except TimeoutError:
+            _log.warning(
+                "stopping: records not acknowledged in time, they will be sent again",
+                task=self._name,
+                sends=self._in_flight,
+                deadline_s=deadline_s,
+            )
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._committer.flush()
+        except TimeoutError:
+            _log.warning(
+                "stopping: last commit came too late, a tail will be sent again",
+                task=self._name,
+                deadline_s=deadline_s,
+            )
+        await self._task.stop()
