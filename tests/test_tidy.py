@@ -1,0 +1,167 @@
+"""The style that a linter does not know, as a test (STYLE habit 10)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PRODUCT = ("connectd", "spark_jobs")
+EVERYTHING = (*PRODUCT, "tests", "benchmarks")
+
+MODULE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc", "manager"}
+
+CATCHES_EVERYTHING = {
+    # Why each may catch Exception: it is a boundary that must go on, and it passes the error on.
+    "connectd/runtime": "the boundary of connectors and tasks: any failure becomes a status",
+    "connectd/rest/errors.py": "the boundary of HTTP: any failure becomes an answer",
+    "connectd/cli.py": "the boundary of the process: any failure becomes an exit code",
+    "connectd/kafka/producer.py": "the producer's thread: any failure is delivered to the loop",
+    "connectd/kafka/log.py": "the reader's thread: any failure is delivered to the loop",
+    "connectd/connectors/dynamodb": "the boundary of one table: it fails alone, and shows it",
+}
+
+FORBIDDEN_CALLS = {
+    # call -> where it may stand
+    "asyncio.create_task": ("connectd/aio/",),
+    "asyncio.ensure_future": ("connectd/aio/",),
+    "time.time": ("connectd/aio/clock.py",),
+    "time.sleep": (),
+    "datetime.now": (),
+    "datetime.utcnow": (),
+}
+
+
+def _modules(*packages: str) -> Iterator[Path]:
+    for package in packages:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_modules_are_short_enough_to_read() -> None:
+    long = {
+        _relative(path): lines
+        for path in _modules(*EVERYTHING)
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MODULE_LINES_MAX
+    }
+    assert long == {}
+
+
+def test_functions_fit_one_screen() -> None:
+    long = [
+        f"{_relative(path)}:{node.lineno} {node.name} {lines} lines"
+        for path in _modules(*EVERYTHING)
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_module_names_say_what_happens_there() -> None:
+    banned = [_relative(path) for path in _modules(*EVERYTHING) if path.stem in BANNED_NAMES]
+    assert banned == []
+
+
+def test_every_module_of_the_product_has_a_plaque() -> None:
+    bare = [_relative(path) for path in _modules(*PRODUCT) if not ast.get_docstring(_tree(path))]
+    assert bare == []
+
+
+def test_public_functions_and_classes_are_documented() -> None:
+    bare = []
+    for path in _modules(*PRODUCT):
+        for node in _tree(path).body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            if not node.name.startswith("_") and not ast.get_docstring(node):
+                bare.append(f"{_relative(path)}:{node.lineno} {node.name}")
+    assert bare == []
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@pytest.mark.parametrize("call", sorted(FORBIDDEN_CALLS))
+def test_time_and_jobs_have_one_home(call: str) -> None:
+    allowed = FORBIDDEN_CALLS[call]
+    found = [
+        f"{_relative(path)}:{node.lineno}"
+        for path in _modules(*PRODUCT)
+        if not any(_relative(path).startswith(home) for home in allowed)
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call) and _dotted(node.func) == call
+    ]
+    assert found == []
+
+
+def test_only_named_boundaries_catch_everything() -> None:
+    found = []
+    for path in _modules(*PRODUCT):
+        if any(_relative(path).startswith(home) for home in CATCHES_EVERYTHING):
+            continue
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ExceptHandler) and node.type is not None:
+                names = {
+                    _dotted(item) for item in ast.walk(node.type) if isinstance(item, ast.Name)
+                }
+                re_raises = any(isinstance(item, ast.Raise) for item in ast.walk(node))
+                if names & {"Exception", "BaseException"} and not re_raises:
+                    found.append(f"{_relative(path)}:{node.lineno}")
+    assert found == []
+
+
+def test_the_list_of_boundaries_is_not_stale() -> None:
+    stale = [home for home in CATCHES_EVERYTHING if not (ROOT / home).exists()]
+    assert stale == []
+
+
+def test_no_test_sleeps() -> None:
+    """Waiting for a process or a broker polls with a deadline in the harness, nowhere else."""
+    found = [
+        f"{_relative(path)}:{node.lineno}"
+        for path in _modules("tests")
+        if not _relative(path).startswith(("tests/harness/", "tests/demo/", "tests/simulation/"))
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call) and _dotted(node.func) == "time.sleep"
+    ]
+    assert found == []
+
+
+def test_nothing_is_left_for_later_without_a_name() -> None:
+    marker = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
+    found = [
+        f"{_relative(path)}:{number}"
+        for path in _modules(*PRODUCT)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if marker.search(line)
+    ]
+    assert found == []
+
+
+def test_no_test_is_skipped_or_expected_to_fail() -> None:
+    marker = re.compile(r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)\b")
+    found = [
+        f"{_relative(path)}:{number}"
+        for path in _modules("tests")
+        if path != Path(__file__).resolve()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if marker.search(line)
+    ]
+    assert found == []
