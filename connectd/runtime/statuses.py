@@ -1,0 +1,170 @@
+"""What the world is told about connectors and tasks: the only writer of statuses on this worker.
+
+Every life of a connector or task gets a ``StatusPen`` of its own. The pen follows the machine of
+``model.states`` and writes what it says; taken away (``revoke``), it writes no more, so that an
+abandoned or replaced life cannot overwrite its successor. Statuses of what is no longer configured
+are never written, and ``clean_up`` removes those that are there (spec kafka-connect C.4, D.1.1).
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+import structlog
+
+from connectd.aio import clock as clocks
+from connectd.model.cluster import ClusterConfigState
+from connectd.model.ids import ConnectorTaskId
+from connectd.model.states import LifecycleEvent, State, next_state
+from connectd.model.status import Status, TopicStatus
+from connectd.runtime.membership import Membership
+from connectd.stores import protocols
+
+_log = structlog.get_logger(__name__)
+
+_TRACE_CHARS_MAX = 20_000
+"""A status is one record, and clients show it; the first line says what matters."""
+
+_SAFE = frozenset({State.UNASSIGNED, State.FAILED})
+"""Written only over what is ours or older: another worker may have taken over meanwhile."""
+
+_AFTER_A_SURVIVED_FAILURE = frozenset(
+    {LifecycleEvent.STARTED, LifecycleEvent.PAUSED, LifecycleEvent.RESUMED}
+)
+
+
+def trace_of(error: BaseException) -> str:
+    """The ``trace`` of a failure: ``<class>: <message>`` first, then the traceback with causes."""
+    kind = type(error)
+    name = kind.__qualname__
+    if kind.__module__ != "builtins":
+        name = f"{kind.__module__}.{name}"
+    text = f"{name}: {error}\n{''.join(traceback.format_exception(error))}"
+    return text[:_TRACE_CHARS_MAX].rstrip()
+
+
+class StatusPen:
+    """Writes the status of one life of a connector or task, until it is revoked.
+
+    A failure that a task survives (``TaskContext.report_failure``) stays visible: FAILED is left
+    only by a restart, a stop or an end, whatever the other inputs of the task do.
+    """
+
+    def __init__(self, name: str, state: State, write: Callable[[State, str | None], None]) -> None:
+        self.name = name
+        self.state = state
+        self._write = write
+        self._is_revoked = False
+
+    def report(self, event: LifecycleEvent, error: BaseException | None = None) -> None:
+        """Take an event to the next state and write it.
+
+        Raises:
+            InvariantError: the event cannot happen in the state reached.
+        """
+        if self._is_revoked:
+            return
+        if self.state is State.FAILED and event in _AFTER_A_SURVIVED_FAILURE:
+            return
+        if self.state is State.PAUSED and event is LifecycleEvent.STARTED:
+            event = LifecycleEvent.RESUMED  # created paused: its start comes with the resume
+        before, self.state = self.state, next_state(self.state, event)
+        trace = None
+        if self.state is State.FAILED:
+            trace = None if error is None else trace_of(error)
+            _log.error("failed", subject=self.name, error=str(error), was=before.value)
+        elif self.state is not before:
+            _log.info("state changed", subject=self.name, state=self.state.value, was=before.value)
+        self._write(self.state, trace)
+
+    def revoke(self) -> None:
+        """Take the pen away: nothing is written with it any more."""
+        self._is_revoked = True
+
+
+class StatusReporter:
+    """Hands out pens, remembers active topics, and removes what is obsolete.
+
+    ``snapshot`` gives the current picture of the config topic.
+    """
+
+    def __init__(
+        self,
+        store: protocols.StatusStore,
+        membership: Membership,
+        clock: clocks.Clock,
+        snapshot: Callable[[], ClusterConfigState],
+        *,
+        tracks_topics: bool = True,
+    ) -> None:
+        self._store = store
+        self._membership = membership
+        self._clock = clock
+        self._snapshot = snapshot
+        self._tracks_topics = tracks_topics
+        self._known_topics: dict[str, set[str]] = {}
+
+    def connector_pen(self, connector: str) -> StatusPen:
+        """A pen for a new life of a connector; writes UNASSIGNED unless RESTARTING is shown."""
+
+        def write(state: State, trace: str | None) -> None:
+            if connector in self._snapshot().connectors:
+                self._store.put_connector(
+                    connector, self._status(state, trace), safe=state in _SAFE
+                )
+
+        return self._new_pen(connector, self._store.connector(connector), write)
+
+    def task_pen(self, task: ConnectorTaskId) -> StatusPen:
+        """A pen for a new life of a task, likewise."""
+
+        def write(state: State, trace: str | None) -> None:
+            if task in self._snapshot().tasks(task.connector):
+                self._store.put_task(task, self._status(state, trace), safe=state in _SAFE)
+
+        return self._new_pen(str(task), self._store.task(task), write)
+
+    def _new_pen(
+        self, name: str, shown: Status | None, write: Callable[[State, str | None], None]
+    ) -> StatusPen:
+        # A status left by an earlier life (RUNNING of a killed process, FAILED before a restart)
+        # is not true any more: until this life has started, it is UNASSIGNED.
+        if shown is not None and shown.state is State.RESTARTING:
+            return StatusPen(name, State.RESTARTING, write)
+        if shown is None or shown.state is not State.UNASSIGNED:
+            write(State.UNASSIGNED, None)
+        return StatusPen(name, State.UNASSIGNED, write)
+
+    def _status(self, state: State, trace: str | None) -> Status:
+        generation = self._membership.assignment.generation
+        return Status(state, self._membership.worker_id, generation, trace)
+
+    def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
+        """Remember that a task has written to a topic (KIP-558)."""
+        connector = task.connector
+        known = self._known_topics.setdefault(connector, set())
+        if not self._tracks_topics or topic in known:
+            return
+        if connector not in self._snapshot().connectors:
+            return
+        known.add(topic)
+        now_ms = clocks.wall_ms(self._clock)
+        self._store.put_topic(TopicStatus(topic, connector, task.task, now_ms))
+
+    def reset_topics(self, connector: str) -> None:
+        """Forget the active topics of a connector; the next record of each brings it back."""
+        self._known_topics.pop(connector, None)
+        self._store.delete_topics(connector)
+
+    def clean_up(self, snapshot: ClusterConfigState) -> None:
+        """Remove statuses of connectors and tasks that are not configured any more."""
+        for connector in self._store.connectors():
+            if connector not in snapshot.connectors:
+                self.reset_topics(connector)
+                self._store.put_connector(connector, None)
+                continue
+            count = snapshot.task_counts.get(connector, 0)
+            for task in self._store.tasks(connector):
+                if task.task >= count:
+                    self._store.put_task(task, None)
