@@ -1,0 +1,48 @@
+"""One call of the control plane: a boto3 method in a thread, with credentials that are in order.
+
+The twin of ``wire``: here too a call refused because the session token had run out is repeated
+once with new credentials, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import botocore.exceptions as boto
+
+from connectd.aws.blocking import BlockingCalls
+from connectd.aws.errors import Call, parse_client_error
+from connectd.aws.signing import Keys
+from connectd.errors import AccessDeniedError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ControlPlane:
+    """Calls boto3. ``deadline_s`` bounds each request, not the wait for a thread."""
+
+    def __init__(self, *, blocking: BlockingCalls, keys: Keys, deadline_s: float) -> None:
+        self._blocking = blocking
+        self._keys = keys
+        self._deadline_s = deadline_s
+
+    async def call(
+        self, call: Call, method: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The method's result. Raises what ``errors`` makes of botocore's exceptions."""
+        # Loaded and refreshed here first, so that a refusal is told as what it is, and so that a
+        # slow source of credentials does not occupy a thread per call.
+        keys = await self._keys.current()
+        try:
+            return await self._blocking.run(call, self._deadline_s, method, *args, **kwargs)
+        except AccessDeniedError as error:
+            cause = error.__cause__
+            if not isinstance(cause, boto.ClientError):
+                raise
+            if not parse_client_error(cause).is_expired_token:
+                raise
+            if await self._keys.renew(keys) == keys:
+                raise
+        return await self._blocking.run(call, self._deadline_s, method, *args, **kwargs)

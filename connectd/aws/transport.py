@@ -1,0 +1,222 @@
+"""HTTP for the data plane: pooled connections, a deadline, a checksum, raw bytes.
+
+Everything above sees ``HttpTransport`` only, so that another client can take aiohttp's place
+(an idle poll spends most of its CPU time in here). Bodies are never compressed: unpacking a page
+costs more than receiving it, except on links that are slow or paid by the byte.
+
+A connection that the other side has closed in the meantime is noticed on use; the request is then
+sent once more, which is harmless because the data plane only reads. All other failures reach the
+caller at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import zlib
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import aiohttp
+from botocore.httpsession import get_cert_path
+from botocore.utils import get_environ_proxies
+from yarl import URL
+
+from connectd.aws.errors import Call, translate
+from connectd.errors import ConfigError, InvariantError, TransientNetworkError
+
+# A page holds 1 MB of item data. Names of types, quotes and escapes blow that up to about 9 MB
+# (one-letter attributes of NULL), two images in a stream record to twice as much.
+BODY_BYTES_MAX = 32 * 1024 * 1024
+
+# Longer than the longest pause between two polls of a shard, shorter than what servers allow.
+_KEEPALIVE_S = 20.0
+# An idle poll fits at once; a page of 1 MB pauses the socket a few times only.
+_READ_BUFFER_BYTES = 256 * 1024
+_ROUTES_MAX = 64
+
+# What a connection that went away while it lay idle looks like when it is used again.
+_CONNECTION_LOST = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientConnectionResetError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """A successful answer: the body as it came, and the server's clock in epoch seconds.
+
+    ``date_s`` is None when the Date header is missing or unreadable. Rules about the age of
+    positions use it instead of the local clock (spec streams-and-leases 5, row 18).
+    """
+
+    body: bytes
+    date_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """Any answer, whatever its status."""
+
+    status: int
+    body: bytes
+    date_s: float | None
+
+
+class HttpTransport(Protocol):
+    """Sends one POST request and returns the answer, body complete and checked."""
+
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+    ) -> HttpAnswer:
+        """Raises ``TransientNetworkError`` when no whole answer came within the deadline."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections; requests under way fail."""
+        ...
+
+
+class AiohttpTransport:
+    """``HttpTransport`` over one aiohttp session. Owned by one event loop; ``open`` comes first.
+
+    ``tls`` is the context for https endpoints (``tls_context``). Proxies are those of the
+    environment, as for boto3.
+    """
+
+    def __init__(
+        self,
+        *,
+        tls: ssl.SSLContext,
+        connections_max: int,
+        connect_timeout_s: float,
+        user_agent: str,
+    ) -> None:
+        self._tls = tls
+        self._connections_max = connections_max
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s)
+        self._user_agent = user_agent
+        self._session: aiohttp.ClientSession | None = None
+        self._routes: dict[str, tuple[URL, str | None]] = {}
+
+    async def open(self) -> None:
+        """Make the session; connections open on demand."""
+        connector = aiohttp.TCPConnector(
+            limit=self._connections_max, keepalive_timeout=_KEEPALIVE_S, ssl=self._tls
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            timeout=self._timeout,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept-Encoding": "identity", "User-Agent": self._user_agent},
+            skip_auto_headers=("Accept", "Content-Type"),
+            read_bufsize=_READ_BUFFER_BYTES,
+        )
+
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+    ) -> HttpAnswer:
+        """See ``HttpTransport.post``."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                try:
+                    return await self._post(url, headers, body, call)
+                except aiohttp.ClientConnectorError:
+                    raise
+                except _CONNECTION_LOST:
+                    return await self._post(url, headers, body, call)
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
+                raise TransientNetworkError(
+                    f"{call}: no whole answer from {url} within {deadline_s:g} s"
+                ) from error
+            translated = translate(error, call)
+            if translated is None:
+                raise
+            raise translated from error
+
+    async def _post(self, url: str, headers: dict[str, str], body: bytes, call: Call) -> HttpAnswer:
+        if self._session is None:
+            raise InvariantError(f"{call}: the transport is not open")
+        target, proxy = self._routes.get(url) or self._route(url)
+        async with self._session.post(
+            target, headers=headers, data=body, proxy=proxy, allow_redirects=False
+        ) as answer:
+            content = await _read(answer, call)
+            check_crc32(content, answer.headers.get("x-amz-crc32"), call)
+            date_s = parse_date_s(answer.headers.get("Date"))
+            return HttpAnswer(answer.status, content, date_s)
+
+    def _route(self, url: str) -> tuple[URL, str | None]:
+        if len(self._routes) >= _ROUTES_MAX:
+            self._routes.clear()
+        proxies: dict[str, str] = get_environ_proxies(url)
+        route = URL(url, encoded=True), proxies.get(urlsplit(url).scheme)
+        self._routes[url] = route
+        return route
+
+    async def close(self) -> None:
+        """See ``HttpTransport.close``."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+async def _read(answer: aiohttp.ClientResponse, call: Call) -> bytes:
+    length = answer.content_length
+    if length is not None and length <= BODY_BYTES_MAX:
+        return await answer.read()
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in answer.content.iter_any():
+        size += len(chunk)
+        if size > BODY_BYTES_MAX:
+            raise TransientNetworkError(
+                f"{call}: the answer is larger than {BODY_BYTES_MAX} bytes, "
+                "a page of DynamoDB never is: check the endpoint"
+            )
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def check_crc32(body: bytes, header: str | None, call: Call) -> None:
+    """Compare a body with the ``x-amz-crc32`` header of DynamoDB; other servers send none."""
+    if header is None:
+        return
+    found = zlib.crc32(body)
+    if header != str(found):
+        raise TransientNetworkError(
+            f"{call}: the answer was damaged on its way: crc32 of {len(body)} bytes is {found}, "
+            f"the server says {header}"
+        )
+
+
+# The header changes once a second, for all connections alike.
+@lru_cache(maxsize=8)
+def parse_date_s(header: str | None) -> float | None:
+    """An HTTP date as epoch seconds; None when there is none to read."""
+    if header is None:
+        return None
+    try:
+        return parsedate_to_datetime(header).timestamp()
+    except ValueError:
+        return None
+
+
+def tls_context(ca_bundle: str | None) -> ssl.SSLContext:
+    """Trust what boto3 trusts: the bundle it was told to use, or else its own (blocking)."""
+    path = ca_bundle or str(get_cert_path(True))
+    try:
+        if os.path.isdir(path):
+            return ssl.create_default_context(capath=path)
+        return ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(
+            f"reading trusted certificates from {path}: {error}; check AWS_CA_BUNDLE"
+        ) from error

@@ -1,0 +1,72 @@
+"""One call of the data plane: sign, send, and turn an error answer into an exception.
+
+Retried here: only a request refused because the session token had run out, once, with new
+credentials (the transport repeats a request on a stale connection, once). The rest is the
+caller's policy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from connectd.aio.clock import Clock
+from connectd.aws.endpoints import Endpoint
+from connectd.aws.errors import Call, parse_wire_fault, translate_fault
+from connectd.aws.signing import FrozenCredentials, Keys
+from connectd.aws.transport import HttpAnswer, HttpTransport, RawResponse
+
+
+class Endpoints(Protocol):
+    """Where requests go (``endpoints``)."""
+
+    async def resolve(self, call: Call, method: str, parameters: dict[str, Any]) -> Endpoint: ...
+
+
+class JsonWire:
+    """Calls one service by the JSON 1.0 protocol. ``deadline_s`` bounds each request."""
+
+    def __init__(
+        self,
+        *,
+        transport: HttpTransport,
+        endpoints: Endpoints,
+        keys: Keys,
+        clock: Clock,
+        deadline_s: float,
+    ) -> None:
+        self._transport = transport
+        self._endpoints = endpoints
+        self._keys = keys
+        self._clock = clock
+        self._deadline_s = deadline_s
+
+    async def call(
+        self, call: Call, *, target: str, method: str, parameters: dict[str, Any], body: bytes
+    ) -> RawResponse:
+        """Send ``body`` to the operation ``target`` and return the answer of a 200.
+
+        ``method`` and ``parameters`` name the same operation in boto3's words, for the choice of
+        the endpoint. Raises what ``errors`` makes of an error answer or of the network.
+        """
+        endpoint = await self._endpoints.resolve(call, method, parameters)
+        keys = await self._keys.current()
+        answer = await self._send(call, endpoint, keys, target, body)
+        if answer.status == 200:
+            return RawResponse(answer.body, answer.date_s)
+        fault = parse_wire_fault(answer.status, answer.body)
+        if fault.is_expired_token:
+            renewed = await self._keys.renew(keys)
+            if renewed != keys:
+                answer = await self._send(call, endpoint, renewed, target, body)
+                if answer.status == 200:
+                    return RawResponse(answer.body, answer.date_s)
+                fault = parse_wire_fault(answer.status, answer.body)
+        raise translate_fault(fault, call)
+
+    async def _send(
+        self, call: Call, endpoint: Endpoint, keys: FrozenCredentials, target: str, body: bytes
+    ) -> HttpAnswer:
+        headers = endpoint.signer.sign(keys, target=target, body=body, wall_s=self._clock.wall_s())
+        return await self._transport.post(
+            endpoint.url, headers, body, deadline_s=self._deadline_s, call=call
+        )
