@@ -8,7 +8,7 @@ when they are read; records written through the API follow.
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from tests.fakes.keys import HashRange
@@ -144,7 +144,8 @@ class Shard:
     log: ShardLog
     ending_sequence: int | None = None
     closed_s: float | None = None
-    empty_pages: int = field(default=0)  # GetRecords calls that will find nothing
+    empty_pages: int = 0  # GetRecords calls that will find nothing
+    is_dropped: bool = False  # trimmed by the script, ahead of the retention
 
     @property
     def is_open(self) -> bool:
@@ -153,6 +154,8 @@ class Shard:
 
     def is_gone(self, now_s: float) -> bool:
         """Whether the shard fell out of the retention and is listed no more."""
+        if self.is_dropped:
+            return True
         return (
             self.closed_s is not None
             and self.closed_s < now_s - RETENTION_S

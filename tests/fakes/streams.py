@@ -75,6 +75,7 @@ class Stream:
         self.format = RecordFormat(region, view_type, zlib.crc32(name.arn.encode()))
         self._sequence = SEQUENCE_START
         self._last_shard_ms = 0
+        self._shards_created = 0
         self.shards: dict[str, Shard] = {}
         self.leaves: list[Shard] = []
         for hashes in ranges:
@@ -120,7 +121,8 @@ class Stream:
         if created_ms is None:  # a child's id sorts after its parent's, as it does on AWS
             created_ms = max(int(now_s * 1000), self._last_shard_ms + 1)
         self._last_shard_ms = max(self._last_shard_ms, created_ms)
-        digest = zlib.crc32(f"{self.name.arn}#{len(self.shards)}".encode())
+        self._shards_created += 1
+        digest = zlib.crc32(f"{self.name.arn}#{self._shards_created}".encode())
         shard = Shard(
             shard_id=f"shardId-{created_ms:020d}-{digest:08x}",
             parent_id=parent.shard_id if parent else None,
@@ -138,6 +140,7 @@ class Stream:
         Raises:
             AwsError: ResourceNotFoundException when it never was or is trimmed away.
         """
+        self.roll_over_due(now_s)
         shard = self.shards.get(shard_id)
         if shard is not None:
             shard.log.trim(now_s - RETENTION_S)
@@ -188,8 +191,8 @@ class Stream:
                 self.close(leaf, now_s)
         self.disabled_s = now_s
 
-    def settle(self, now_s: float) -> None:
-        """Bring the stream up to date with the clock: roll-overs that are due, and trimming."""
+    def roll_over_due(self, now_s: float) -> None:
+        """Make the roll-overs whose time has come, each at its own moment."""
         every_s = self.roll_over_every_s
         while every_s is not None and self.disabled_s is None:
             due = [leaf for leaf in self.leaves if leaf.created_s + every_s <= now_s]
@@ -197,19 +200,18 @@ class Stream:
                 break
             for leaf in due:
                 self.succeed(leaf, leaf.created_s + every_s, children=1)
-        gone = []
-        for shard in self.shards.values():
+
+    def _drop_trimmed(self, now_s: float) -> None:
+        for shard in list(self.shards.values()):
             shard.log.trim(now_s - RETENTION_S)
             if shard.is_gone(now_s):
-                gone.append(shard)
-        for shard in gone:
-            if shard not in self.leaves:
-                del self.shards[shard.shard_id]
+                del self.shards[shard.shard_id]  # a leaf stays in leaves, for its next child
 
     # -- records -------------------------------------------------------------------------------
 
     def append(self, hash_: int, write: Pending, now_s: float) -> int:
         """Record an effective write; its sequence number."""
+        self.roll_over_due(now_s)
         shard = self.leaf_of(hash_)
         if not shard.is_open:
             (shard,) = self.succeed(shard, now_s, children=1)
@@ -227,16 +229,16 @@ class Stream:
             shard.log.trim(before_s)
             is_empty = shard.log.trimmed == shard.log.end
             if shard.closed_s is not None and shard.closed_s < before_s and is_empty:
-                shard.closed_s = min(shard.closed_s, before_s - 2 * RETENTION_S)
+                shard.is_dropped = True
 
     # -- listing -------------------------------------------------------------------------------
 
     def _entries(self, now_s: float) -> list[ShardEntry]:
-        self.settle(now_s)
+        self.roll_over_due(now_s)
+        self._drop_trimmed(now_s)
         entries = [
             ShardEntry(s.shard_id, s.parent_id, s.starting_sequence, s.ending_sequence)
             for s in self.shards.values()
-            if not s.is_gone(now_s)
         ]
         return sorted(entries, key=lambda entry: entry.shard_id)
 
