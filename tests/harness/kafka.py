@@ -94,7 +94,7 @@ class KafkaBroker:
         if self._is_existing:
             self._await_existing()
             return
-        if self._process is None:
+        if self._process is None or not self._process.running:
             self._process = self._prepared_process()
         self._process.start()
         self._process.wait_until(
@@ -103,7 +103,9 @@ class KafkaBroker:
 
     def stop(self) -> None:
         """SIGTERM and wait; data stays for ``restart``."""
-        self._own().stop(grace_s=self._launch.stop_grace_s)
+        process = self._own()
+        process.stop(grace_s=self._launch.stop_grace_s)
+        self._launch.after_stop(process.log_path.parent)
 
     def kill(self) -> None:
         """SIGKILL; data stays for ``restart``."""
@@ -152,10 +154,14 @@ class KafkaBroker:
         """Stop what this object started and remove its data; an existing broker is left alone."""
         if self._process is None:
             return
-        self._process.stop(grace_s=self._launch.stop_grace_s)
         home = self._process.log_path.parent
-        shutil.rmtree(home / "data" if self._keep_home else home, ignore_errors=True)
+        self.stop()
         self._process = None
+        if self._keep_home:
+            shutil.rmtree(home / "data", ignore_errors=True)
+        else:
+            shutil.rmtree(home, ignore_errors=True)
+            self._home = None
 
     def __enter__(self) -> Self:
         try:
@@ -199,7 +205,9 @@ class KafkaBroker:
         return self._process
 
     def _prepared_process(self) -> ManagedProcess:
-        home = self._home or Path(tempfile.mkdtemp(prefix="connectd-kafka-"))
+        if self._home is None:
+            self._home = Path(tempfile.mkdtemp(prefix="connectd-kafka-"))
+        home = self._home
         home.mkdir(parents=True, exist_ok=True)
         self._launch.prepare(home, self._port, self._controller_port)
         return ManagedProcess(

@@ -67,13 +67,17 @@ class Launch(Protocol):
         """The command line."""
         ...
 
+    def after_stop(self, home: Path) -> None:
+        """Keep what an orderly stop left behind for the next start."""
+        ...
+
 
 @dataclass(frozen=True)
 class ApacheKafka:
     """Apache Kafka 4 as one node that is broker and KRaft controller."""
 
     libs: Path
-    java: java.Java
+    runtime: java.Java
     version: str
 
     @property
@@ -113,13 +117,23 @@ class ApacheKafka:
 
     def argv(self, home: Path, port: int) -> list[str]:
         """As in ``Launch``."""
-        return [*self._java(home, HEAP), "kafka.Kafka", str(home / "server.properties")]
+        program = ["kafka.Kafka", str(home / "server.properties")]
+        return [*self._java(home, HEAP), *self._archive.flags_for_writing(home), *program]
+
+    def after_stop(self, home: Path) -> None:
+        """Keep the class archive that the JVM wrote at its end."""
+        self._archive.keep(home)
+
+    @property
+    def _archive(self) -> java.ClassArchive:
+        return java.ClassArchive(self.runtime, self.libs.parent)
 
     def _java(self, home: Path, heap: str) -> list[str]:
         return [
-            str(self.java.path),
+            str(self.runtime.path),
             f"-Xmx{heap}",
             "-XX:+UseSerialGC",
+            *self._archive.flags_for_reading(),
             "-Djava.awt.headless=true",
             f"-Dlog4j2.configurationFile={home / 'log4j2.properties'}",
             "-cp",
@@ -158,6 +172,9 @@ class StandIn:
         urls = ["--listener-url", url, "--advertised-listener-url", url]
         return [str(self.binary), "broker", *urls, "--storage-engine", "memory://tansu/"]
 
+    def after_stop(self, home: Path) -> None:
+        """Nothing is left behind."""
+
 
 @dataclass(frozen=True)
 class Existing:
@@ -182,6 +199,9 @@ class Existing:
 
     def prepare(self, home: Path, port: int, controller_port: int) -> None:
         """Nothing to prepare."""
+
+    def after_stop(self, home: Path) -> None:
+        """Nothing is left behind."""
 
     def argv(self, home: Path, port: int) -> list[str]:
         """Never asked for: an existing broker is not started."""

@@ -24,6 +24,7 @@ from pathlib import Path
 LOG_TAIL_LINES = 40
 POLL_INTERVAL_S = 0.02
 EXIT_AFTER_KILL_S = 10.0
+STOPPED_WITHIN_S = 5.0
 
 
 class HarnessError(Exception):
@@ -145,9 +146,11 @@ class ManagedProcess:
         self._started().send_signal(number)
 
     def pause(self) -> None:
-        """SIGSTOP: the process keeps its sockets and answers nothing."""
+        """SIGSTOP: the process keeps its sockets and answers nothing once this returns."""
         self.send_signal(signal.SIGSTOP)
         self._paused = True
+        if not wait_for(self._is_stopped, deadline_s=STOPPED_WITHIN_S):
+            raise self.failure(f"was not stopped {STOPPED_WITHIN_S:g} s after SIGSTOP")
 
     def resume(self) -> None:
         """SIGCONT after ``pause``."""
@@ -166,6 +169,14 @@ class ManagedProcess:
         return HarnessError(
             f"{self.name}: {found}.\n--- end of {self.log_path} ---\n{self.log_tail()}"
         )
+
+    def _is_stopped(self) -> bool:
+        child = self._started()
+        pid, status = os.waitpid(child.pid, os.WNOHANG | os.WUNTRACED)
+        if pid and not os.WIFSTOPPED(status):
+            child.returncode = os.waitstatus_to_exitcode(status)
+            raise self.failure(f"ended with exit code {child.returncode} while being paused")
+        return bool(pid)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None:
