@@ -1,0 +1,171 @@
+"""What is known about a table's records before the first one arrives, compiled once.
+
+A ``TablePlan`` fixes topic, schemas and document writer; a ``PageLayout`` adds the pair of
+converters, so that of all the bytes of a record only the document and the key remain to be encoded
+(the portable tier T1 of DESIGN section 4). Plans are shared by all pages of a table and owned by
+nobody: they are values.
+
+A layout is not written by hand: it is the general path's own output for a record with an empty
+document, cut open where the document goes. What the cut cannot prove, a property test does: both
+paths give the same bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from connectd.connectors.dynamodb import document
+from connectd.connectors.dynamodb.envelope import EnvelopeSettings, RecordFacts, SourceInfo
+from connectd.connectors.dynamodb.keys import KeySchema
+from connectd.errors import InvariantError
+from connectd.model.record import ConverterSpec
+from connectd.model.schema import Schema, SchemaType, Struct
+
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+
+_EMPTY_DOCUMENT = b'"document":""'
+_NO_OLD_DOCUMENT = b',"old_document":null'
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How one table's items become records."""
+
+    table: str
+    topic: str
+    key_schema: KeySchema
+    envelope: EnvelopeSettings
+
+    @functools.cached_property
+    def key_connect_schema(self) -> Schema:
+        """The schema of the Kafka key."""
+        return self.key_schema.connect_schema(self.topic, sanitise=self.envelope.sanitises_names)
+
+    @functools.cached_property
+    def write_document(self) -> document.DocumentWriter:
+        """Writes an item as the text of ``document``; uses the item up."""
+        return document.document_writer(
+            self.envelope.document, sanitise=self.envelope.sanitises_names
+        )
+
+    def layout(self, key: ConverterSpec, value: ConverterSpec) -> PageLayout | None:
+        """The layout for a pair of converters, or None when one of them is not JsonConverter.
+
+        Nothing else that JsonConverter can be told changes these bytes: there are no decimals, no
+        defaults and no external schemas in them.
+        """
+        if key.class_name != JSON_CONVERTER or value.class_name != JSON_CONVERTER:
+            return None
+        carried = (_carries_schema(key), _carries_schema(value))
+        layout = self._layouts.get(carried)
+        if layout is None:
+            layout = self._layouts[carried] = PageLayout.compile(self, *carried)
+        return layout
+
+    @functools.cached_property
+    def _layouts(self) -> dict[tuple[bool, bool], PageLayout]:
+        """Layouts made so far, at most four."""
+        return {}
+
+
+@dataclass(frozen=True)
+class ValueFrame:
+    """The constant bytes around a document.
+
+    With an old document the value is ``head + document + b',"old_document":' + old + rest``,
+    without one it is ``head + document + tail``.
+    """
+
+    head: bytes
+    tail: bytes
+    rest: bytes
+
+
+@dataclass(frozen=True)
+class PageLayout:
+    """The bytes of keys and values, but for what differs from record to record."""
+
+    envelope: EnvelopeSettings
+    key_names: tuple[str, ...]
+    key_head: bytes
+    key_tail: bytes
+    value_head: bytes
+    value_tail: bytes
+
+    @classmethod
+    def compile(
+        cls, plan: TablePlan, key_carries_schema: bool, value_carries_schema: bool
+    ) -> PageLayout:
+        """Prepare a plan for JsonConverter with or without ``schemas.enable`` on either side."""
+        key_head, key_tail = _schema_envelope(plan.key_connect_schema, key_carries_schema)
+        value_head, value_tail = _schema_envelope(plan.envelope.value_schema, value_carries_schema)
+        return cls(
+            envelope=plan.envelope,
+            key_names=plan.key_schema.field_names(sanitise=plan.envelope.sanitises_names),
+            key_head=key_head,
+            key_tail=key_tail,
+            value_head=value_head,
+            value_tail=value_tail,
+        )
+
+    def key(self, values: tuple[str, ...]) -> bytes:
+        """The Kafka key."""
+        return (
+            self.key_head
+            + document.json_bytes(dict(zip(self.key_names, values, strict=True)))
+            + self.key_tail
+        )
+
+    def frame(self, info: SourceInfo, facts: RecordFacts) -> ValueFrame:
+        """The bytes around the documents of all records with these facts.
+
+        Raises:
+            ConvertError: the user identity is asked for and is not a JSON object.
+        """
+        value = document.json_bytes(_members(self.envelope.value(info, facts, document="")))
+        before, cut, after = value.partition(_EMPTY_DOCUMENT)
+        if not cut:
+            raise InvariantError(f"envelope {self.envelope} has no document to cut at")
+        tail = after + self.value_tail
+        return ValueFrame(
+            head=self.value_head + before + b'"document":',
+            tail=tail,
+            rest=tail.removeprefix(_NO_OLD_DOCUMENT),
+        )
+
+
+def _carries_schema(converter: ConverterSpec) -> bool:
+    return converter.setting("schemas.enable", "true").strip().lower() == "true"
+
+
+def _schema_envelope(schema: Schema, is_carried: bool) -> tuple[bytes, bytes]:
+    if not is_carried:
+        return b"", b""
+    return b'{"schema":' + document.json_bytes(_schema_members(schema)) + b',"payload":', b"}"
+
+
+def _schema_members(schema: Schema) -> dict[str, object]:
+    """A schema as JsonConverter writes it, for the types in the envelopes (kafka-connect E.2.2)."""
+    members: dict[str, object] = {"type": schema.type.value}
+    if schema.type is SchemaType.STRUCT:
+        members["fields"] = [
+            {**_schema_members(field.schema), "field": field.name} for field in schema.fields
+        ]
+    members["optional"] = schema.optional
+    if schema.name is not None:
+        members["name"] = schema.name
+    if schema.version is not None:
+        members["version"] = schema.version
+    return members
+
+
+def _members(value: object) -> Any:
+    """A struct as a JSON object with all its fields; anything else as it is."""
+    if not isinstance(value, Struct):
+        return value
+    return {
+        field.name: _members(member)
+        for field, member in zip(value.schema.fields, value.values, strict=True)
+    }
