@@ -1,4 +1,4 @@
-"""JSON as Kafka Connect's internal converter writes it: compact, UTF-8, order kept, nulls written."""
+"""JSON as Kafka Connect's internal converter writes it: compact, UTF-8, order kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Backing stores in memory: for standalone workers and for tests.
 
 They pass the same conformance suite as the stores on Kafka and use the same record logic, so that a
-test against them speaks of both. ``FlakyStore``-like faults are the tests' business.
+test against them speaks of both.
 """
 
 from __future__ import annotations
