@@ -12,7 +12,6 @@ For people: ``python -m tests.harness.kafka --port 9092`` runs one until Ctrl-C.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import shutil
 import signal
@@ -21,8 +20,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -33,6 +30,7 @@ from tests.harness.processes import (
     HarnessError,
     ManagedProcess,
     NotOursError,
+    RealPart,
     accepts_connections,
     free_ports,
     sigterm_is_ctrl_c,
@@ -43,7 +41,7 @@ START_DEADLINE_S = 60.0
 METADATA_TIMEOUT_S = 2.0
 
 
-class KafkaBroker:
+class KafkaBroker(RealPart):
     """One broker; owns its process and, unless ``home`` is given, its directory."""
 
     def __init__(
@@ -162,33 +160,6 @@ class KafkaBroker:
         else:
             shutil.rmtree(home, ignore_errors=True)
             self._home = None
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return await asyncio.to_thread(self.__enter__)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await asyncio.to_thread(self.close)
 
     @property
     def _is_existing(self) -> bool:

@@ -11,6 +11,7 @@ started them, which then stops them in order.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import signal
@@ -18,8 +19,10 @@ import socket
 import subprocess
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 LOG_TAIL_LINES = 40
 POLL_INTERVAL_S = 0.02
@@ -182,6 +185,38 @@ class ManagedProcess:
         if self._child is None:
             raise HarnessError(f"{self.name} has not been started; call start() first.")
         return self._child
+
+
+class RealPart(ABC):
+    """Something that ``start`` brings up and ``close`` takes away; for ``with`` and ``async with``.
+
+    A start that fails is closed before its error travels on.
+    """
+
+    @abstractmethod
+    def start(self) -> None:
+        """Bring it up and wait, within a deadline, until it is ready."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Take away what this object started; harmless when nothing was started."""
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.close)
 
 
 def wait_for(ready: Callable[[], bool], *, deadline_s: float) -> bool:
