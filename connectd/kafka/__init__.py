@@ -1,1 +1,12 @@
-"""The Kafka adapter. Only this package imports confluent_kafka."""
+"""Kafka clients: settings, producer, compacted logs, topics, and the translation of their errors.
+
+The only package that knows ``confluent_kafka``. Threads live here, one per producer and one per
+compacted log, and hand batches to the event loop; nothing above this floor sees a thread.
+
+* ``clientconf``  explicit librdkafka settings from Kafka's Java names (tables: ``clientkeys``)
+* ``producer``    pages of records in, one answer per page out (``pool`` shares producers)
+* ``log``         a compacted topic as a log: append, tail, read to the end
+* ``admin``       topics: create, describe; waiting for a broker
+* ``errors``      ``KafkaError`` codes into the tree of ``connectd.errors``
+* ``voice``       what the clients have to say, quietly
+"""

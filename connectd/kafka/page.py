@@ -1,0 +1,135 @@
+"""Pages on their way through the producer: what is handed in, what comes back, and the count.
+
+A page is sent as a whole and answered as a whole. Its records share one callback, ``Page.ack``,
+which counts down: an object per record would cost more than the record
+(spec performance section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from connectd.errors import ConnectdError
+from connectd.kafka import errors
+from connectd.model.record import EncodedPage
+
+FAILURES_MAX = 20
+"""Failed records that a result names; the rest is counted. A page may hold thousands."""
+
+
+@dataclass(frozen=True)
+class RecordFailure:
+    """A record that Kafka does not have: its key (to name the item), its topic, and why."""
+
+    key: bytes | None
+    topic: str
+    error: ConnectdError
+
+
+@dataclass(frozen=True)
+class SendResult:
+    """What became of a page.
+
+    ``error`` concerns the page as a whole: it could not be encoded and nothing was produced, or the
+    producer has failed for good and nobody knows what was produced. ``failures`` concern single
+    records (at most ``FAILURES_MAX`` are named, ``failure_count`` counts all); every other one of
+    the ``records`` is acknowledged. ``offsets`` maps a Kafka partition to the highest
+    acknowledged offset, for jobs that asked for it.
+    """
+
+    topic: str | None
+    records: int
+    error: ConnectdError | None = None
+    failures: tuple[RecordFailure, ...] = ()
+    failure_count: int = 0
+    offsets: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class SendJob:
+    """A page to send.
+
+    ``encode`` runs in the producer's thread; it is pure and raises a ``ConnectdError`` when the
+    page cannot be encoded. ``on_done`` is called on the loop, exactly once unless the producer is
+    closed before.
+    """
+
+    encode: Callable[[], EncodedPage]
+    on_done: Callable[[SendResult], None]
+    wants_offsets: bool = False
+
+
+class Page:
+    """A page whose records are being produced. Used by the producer's thread alone."""
+
+    __slots__ = (
+        "_on_complete",
+        "failure_count",
+        "failures",
+        "job",
+        "left",
+        "offsets",
+        "size",
+        "topic",
+    )
+
+    def __init__(
+        self, job: SendJob, topic: str, size: int, on_complete: Callable[[Page], None]
+    ) -> None:
+        self.job = job
+        self.topic = topic
+        self.size = size
+        self.left = size
+        self.failures: list[RecordFailure] = []
+        self.failure_count = 0
+        self.offsets: dict[int, int] = {}
+        self._on_complete = on_complete
+
+    def ack(self, error: KafkaError | None, message: Message) -> None:
+        """Delivery callback of every record. It never produces (field case P06)."""
+        if error is not None:
+            self._count_failure(error, message.key(), len(message))
+        self.left -= 1
+        if not self.left:
+            self._on_complete(self)
+
+    def ack_with_offset(self, error: KafkaError | None, message: Message) -> None:
+        """Delivery callback for jobs that want offsets."""
+        if error is None:
+            partition, offset = message.partition(), message.offset()
+            if partition is not None and offset is not None:
+                self.offsets[partition] = max(offset, self.offsets.get(partition, -1))
+        self.ack(error, message)
+
+    def refuse(self, error: KafkaException, key: bytes | None, value: bytes | None) -> None:
+        """A record that the client did not even take."""
+        self._count_failure(error, key, len(value or b""))
+        self.left -= 1
+        if not self.left:
+            self._on_complete(self)
+
+    def abandon(self) -> None:
+        """Answer nothing any more, whatever is still acknowledged."""
+        self.left = 0  # the next acknowledgement counts to -1: never complete
+
+    def result(self) -> SendResult:
+        """The answer, once nothing is left."""
+        return SendResult(
+            topic=self.topic,
+            records=self.size,
+            failures=tuple(self.failures),
+            failure_count=self.failure_count,
+            offsets=self.offsets,
+        )
+
+    def _count_failure(
+        self, error: KafkaError | KafkaException, key: bytes | None, value_bytes: int
+    ) -> None:
+        self.failure_count += 1
+        if len(self.failures) < FAILURES_MAX:
+            size_bytes = value_bytes + len(key or b"")
+            failure = errors.delivery_error(error, self.topic, size_bytes)
+            self.failures.append(RecordFailure(key, self.topic, failure))

@@ -1,0 +1,255 @@
+"""The producer's thread: encodes pages, produces their records, and hears the acknowledgements.
+
+``PageSender`` owns the confluent_kafka Producer; everything marked "thread" runs in its thread and
+is touched nowhere else. ``producer.PageProducer`` is the other side, on the event loop. What has to
+be told goes through one callback, ``report``, which is safe to call from here.
+
+Order: records are produced in page order, by one thread, and a full buffer makes the thread wait
+with the very record that did not fit. Nothing is dropped; the input queue fills up behind it and
+the loop stops taking pages: that is the back-pressure.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from connectd.errors import ConfigError, ConnectdError, FatalTaskError, ProduceError, WorkerError
+from connectd.kafka import clientconf, errors
+from connectd.kafka.clientconf import Conf
+from connectd.kafka.page import Page, SendJob, SendResult
+from connectd.kafka.voice import ClientVoice
+from connectd.model.record import EncodedPage
+
+IDLE_WAIT_S = 1.0
+"""With nothing in flight: how often errors and logs are looked at. Work wakes the thread at once,
+but what librdkafka has to say piles up in memory until somebody polls."""
+
+ACK_WAIT_MIN_S = 0.001
+ACK_WAIT_MAX_S = 0.016
+"""With records in flight: how long acknowledgements may lie unseen. The wait doubles while nothing
+happens, so that a broker which is away for hours costs 60 wake-ups a second and not a thousand."""
+
+FULL_WAIT_S = 0.1
+"""With a full buffer: the longest wait for an acknowledgement before looking at the stop flag."""
+
+FLUSH_SLICE_S = 0.05
+"""While flushing: how long one call may block the thread."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A page has left the input queue: there is a place for another."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A page has its answer."""
+
+    job: SendJob
+    result: SendResult
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The producer has failed for good; no page that is not settled will be."""
+
+    error: ConnectdError
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The thread is at its end: the last report."""
+
+
+Report = Taken | Settled | Failed | Ended
+
+
+class PageSender:
+    """See the module's docstring. ``put``, ``wake`` and ``stop`` are called on the loop."""
+
+    def __init__(self, conf: Conf, *, name: str, report: Callable[[Report], None]) -> None:
+        """Create the client.
+
+        Raises:
+            ConfigError: librdkafka does not accept a value.
+        """
+        self._voice = ClientVoice(name)
+        try:
+            self._producer = Producer(clientconf.with_voice(conf, self._voice))
+        except KafkaException as error:
+            raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
+        self._report = report
+        self._queue: queue.SimpleQueue[SendJob | None] = queue.SimpleQueue()
+        self._pages: set[Page] = set()
+        self._wait_s = ACK_WAIT_MIN_S
+        self._is_stopping = False
+        self._fatal: ProduceError | None = None
+        self.is_flushing = False
+        self.buffer_full_count = 0
+        self._thread = threading.Thread(target=self._run, name=f"producer-{name}", daemon=True)
+
+    # --- on the loop ------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def put(self, job: SendJob) -> None:
+        """Hand over a page. The caller bounds how many lie here."""
+        self._queue.put(job)
+
+    def wake(self) -> None:
+        """Make the thread look at its flags."""
+        self._queue.put(None)
+
+    def stop(self) -> None:
+        """End the thread soon; what is not acknowledged by now is forgotten."""
+        self._is_stopping = True
+        self.wake()
+
+    @property
+    def records_buffered(self) -> int:
+        """Records not yet acknowledged, plus events not yet looked at."""
+        return len(self._producer)
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the brokers answer, as far as the client has found out."""
+        return self._voice.is_available
+
+    # --- thread -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not self._is_stopping:
+                self._step()
+        except Exception as error:  # the boundary of the thread: nobody else would ever hear of it
+            failure = WorkerError(f"producer thread ended: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self._report(Failed(failure))
+        finally:
+            self._forget_everything()
+            self._report(Ended())
+
+    def _step(self) -> None:
+        job = self._next_job()
+        if job is not None:
+            self._report(Taken())
+            self._take(job)
+        # A delivery callback that raises does so out of poll, and ends the thread loudly.
+        if self.is_flushing and self._pages:
+            self._producer.flush(FLUSH_SLICE_S)
+        else:
+            events = self._producer.poll(0)
+            is_busy = events > 0 or job is not None
+            self._wait_s = ACK_WAIT_MIN_S if is_busy else min(self._wait_s * 2, ACK_WAIT_MAX_S)
+        if self._voice.fatal is not None and self._fatal is None:
+            self._fail(self._voice.fatal)
+
+    def _next_job(self) -> SendJob | None:
+        try:
+            if self.is_flushing and self._pages:
+                return self._queue.get_nowait()
+            return self._queue.get(timeout=self._wait_s if self._pages else IDLE_WAIT_S)
+        except queue.Empty:
+            return None
+
+    def _take(self, job: SendJob) -> None:
+        if self._fatal is not None:
+            self._report(Settled(job, SendResult(topic=None, records=0, error=self._fatal)))
+            return
+        try:
+            encoded = job.encode()
+        except ConnectdError as error:
+            self._report(Settled(job, SendResult(topic=None, records=0, error=error)))
+            return
+        except Exception as error:  # a defect in an encoder ends its task, not the producer of all
+            failure = FatalTaskError(f"encoding a page: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self._report(Settled(job, SendResult(topic=None, records=0, error=failure)))
+            return
+        if not encoded.records:
+            self._report(Settled(job, SendResult(topic=encoded.topic, records=0)))
+            return
+        self._produce(job, encoded)
+
+    def _produce(self, job: SendJob, encoded: EncodedPage) -> None:
+        page = Page(job, encoded.topic, len(encoded.records), self._on_complete)
+        self._pages.add(page)
+        produce = self._producer.produce
+        topic = encoded.topic
+        ack = page.ack_with_offset if job.wants_offsets else page.ack
+        for key, value in encoded.records:
+            try:
+                produce(topic, value, key, -1, ack)
+            except BufferError:
+                if not self._produce_when_there_is_room(page, key, value):
+                    return
+            except KafkaException as error:
+                if self._is_fatal(error):
+                    return
+                page.refuse(error, key, value)
+
+    def _produce_when_there_is_room(
+        self, page: Page, key: bytes | None, value: bytes | None
+    ) -> bool:
+        """Wait with this record until the buffer takes it; False when the page is given up."""
+        ack = page.ack_with_offset if page.job.wants_offsets else page.ack
+        self.buffer_full_count += 1
+        while not self._is_stopping and self._fatal is None:
+            self._producer.poll(FULL_WAIT_S)
+            if self._voice.fatal is not None:
+                self._fail(self._voice.fatal)
+                return False
+            try:
+                self._producer.produce(page.topic, value, key, -1, ack)
+            except BufferError:
+                continue
+            except KafkaException as error:
+                if self._is_fatal(error):
+                    return False
+                page.refuse(error, key, value)
+            return True
+        return False
+
+    def _on_complete(self, page: Page) -> None:
+        self._pages.discard(page)
+        if page.failure_count < page.size:
+            self._voice.on_answer()
+        self._report(Settled(page.job, page.result()))
+
+    def _is_fatal(self, exception: KafkaException) -> bool:
+        error = errors.kafka_error(exception)
+        if not error.fatal() and error.code() != KafkaError._FATAL:
+            return False
+        self._fail(error)
+        return True
+
+    def _fail(self, error: KafkaError) -> None:
+        """The client is of no use any more: every page fails, this one and all to come."""
+        translated = errors.translate(error, "producing")
+        advice = ""
+        if error.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+            advice = "; grant IDEMPOTENT_WRITE, or set producer.override.enable.idempotence=false"
+        self._fatal = ProduceError(f"{translated}{advice}")
+        self._fatal.__cause__ = translated.__cause__
+        pages, self._pages = self._pages, set()
+        for page in pages:
+            page.abandon()
+            result = SendResult(topic=page.topic, records=page.size, error=self._fatal)
+            self._report(Settled(page.job, result))
+        self._report(Failed(self._fatal))
+        self._producer.purge()
+
+    def _forget_everything(self) -> None:
+        for page in self._pages:
+            page.abandon()
+        self._pages.clear()
+        if len(self._producer):
+            self._producer.purge()
+            self._producer.flush(FLUSH_SLICE_S)
