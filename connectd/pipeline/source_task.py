@@ -227,7 +227,7 @@ class SourceTaskRunner:
         self._on_settled()
         error = result.error
         if error is None and result.failure_count and not self._settings.tolerate_all:
-            error = result.failures[0].error
+            error = _named(result.failures[0], entry.partition)
         if error is not None:
             self._fail(error)
             return
@@ -293,3 +293,13 @@ class SourceTaskRunner:
                 deadline_s=deadline_s,
             )
         await self._task.stop()
+
+
+def _named(failure: kafka_producer.RecordFailure, partition: SourcePartition) -> ConnectdError:
+    """The failure of a record with what identifies it: its source and its key."""
+    key = "none" if failure.key is None else failure.key.decode(errors="replace")
+    error = type(failure.error)(
+        f"sending the record with key {key} of {partition} to {failure.topic}: {failure.error}"
+    )
+    error.__cause__ = failure.error
+    return error

@@ -63,9 +63,20 @@ class WorkerServices:
 class ConnectorContext(Protocol):
     """What a running connector may ask of its worker."""
 
-    connector: str
-    services: WorkerServices
-    offsets: OffsetReader
+    @property
+    def connector(self) -> str:
+        """Name of the connector."""
+        ...
+
+    @property
+    def services(self) -> WorkerServices:
+        """What the process shares."""
+        ...
+
+    @property
+    def offsets(self) -> OffsetReader:
+        """The connector's stored offsets."""
+        ...
 
     def request_task_reconfiguration(self) -> None:
         """Ask for ``task_configs`` to be called again."""
@@ -79,10 +90,25 @@ class ConnectorContext(Protocol):
 class TaskContext(Protocol):
     """What a running task may ask of its worker."""
 
-    connector: str
-    task: int
-    services: WorkerServices
-    offsets: OffsetReader
+    @property
+    def connector(self) -> str:
+        """Name of the connector."""
+        ...
+
+    @property
+    def task(self) -> int:
+        """Number of the task."""
+        ...
+
+    @property
+    def services(self) -> WorkerServices:
+        """What the process shares."""
+        ...
+
+    @property
+    def offsets(self) -> OffsetReader:
+        """The connector's stored offsets."""
+        ...
 
     def report_failure(self, error: Exception) -> None:
         """Show the task FAILED with the error as its trace while its other inputs go on.
