@@ -1,0 +1,39 @@
+"""Whether this worker does its work: the answer of ``GET /health`` (KIP-1017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+PROBE_DEADLINE_S = 10.0
+
+
+class HealthState(Enum):
+    """What a probe of the herder found."""
+
+    HEALTHY = "healthy"
+    STARTING = "starting"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True)
+class Health:
+    """A state and the sentence for people."""
+
+    state: HealthState
+    message: str
+
+
+def judge(*, answered: bool, was_ready: bool, sentence: str) -> Health:
+    """From what a probe has seen; ``sentence`` says what the herder is doing, or is empty."""
+    if answered:
+        text = "Worker has completed startup and is ready to handle requests."
+        return Health(HealthState.HEALTHY, text)
+    if was_ready:
+        state = HealthState.UNHEALTHY
+        text = (
+            "Worker was unable to handle this request and may be unable to handle other requests."
+        )
+    else:
+        state, text = HealthState.STARTING, "Worker is still starting up."
+    return Health(state, f"{text} {sentence}" if sentence else text)

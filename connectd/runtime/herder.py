@@ -1,0 +1,272 @@
+"""Decides what should run on this worker; the only counterpart of REST.
+
+``run`` is the worker's main service: it opens the stores and reads them to the end, joins the
+cluster, and then ticks. A tick is level-triggered: it looks at the latest picture of the config
+topic and at the assignment, tells the worker what to run, removes obsolete statuses, and begins the
+restarts that were asked for. It never waits for a connector, a task or a broker, so nothing that
+they do can stop it. An event that was missed costs latency, never correctness.
+
+What REST asks for is grouped by kind: ``views`` (questions), ``changes``, ``restarts``,
+``offsets``, ``validation``. All of them pass one ``RequestGate``.
+
+A failure of a store, of the tick or of a supervisor ends ``run`` with that error: better no worker
+than one that only looks alive. Failures of connectors and tasks never come here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from connectd.aio import clock as clocks
+from connectd.aio.jobs import JobGroup, wait_first
+from connectd.model.cluster import ClusterConfigState, RestartRequest
+from connectd.runtime import assignment, health
+from connectd.runtime.changes import ConnectorChanges
+from connectd.runtime.lives import Resolver
+from connectd.runtime.membership import Membership
+from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
+from connectd.runtime.reconfiguration import Reconfiguration
+from connectd.runtime.requests import REQUEST_DEADLINE_S, RequestGate
+from connectd.runtime.restart import Restarts
+from connectd.runtime.statuses import StatusReporter
+from connectd.runtime.validation import PluginDirectory, ThreadRunner, Validation
+from connectd.runtime.views import ConnectorType, Views
+from connectd.runtime.worker import Worker
+from connectd.stores import protocols
+
+_log = structlog.get_logger(__name__)
+
+_TICK_MAX_S = 30.0
+"""Longest time between two ticks: nothing should need it, but a lost wake-up must not last."""
+
+_STATUS_FLUSH_S = 5.0
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The three backing stores; the herder opens and closes them."""
+
+    configs: protocols.ConfigStore
+    offsets: protocols.OffsetStore
+    statuses: protocols.StatusStore
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """What ``GET /`` shows."""
+
+    version: str
+    commit: str
+    kafka_cluster_id: str | None
+
+
+@dataclass(frozen=True)
+class HerderSettings:
+    """Limits, and what the worker's configuration says about active topics."""
+
+    request_deadline_s: float = REQUEST_DEADLINE_S
+    probe_deadline_s: float = health.PROBE_DEADLINE_S
+    tracks_topics: bool = True
+    allows_topic_reset: bool = True
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """What the herder needs to know of plugins.
+
+    ``connector_class`` finds a class by name or alias, ``connector_type`` its kind;
+    ``run_blocking`` runs plugin code that may hang.
+    """
+
+    directory: PluginDirectory
+    connector_class: ConnectorClass
+    connector_type: ConnectorType
+    run_blocking: ThreadRunner
+
+
+class Herder:
+    """See the module's docstring."""
+
+    def __init__(
+        self,
+        *,
+        describe: Callable[[], WorkerInfo],
+        clock: clocks.Clock,
+        stores: Stores,
+        membership: Membership,
+        statuses: StatusReporter,
+        worker: Worker,
+        plugins: Plugins,
+        resolve: Resolver,
+        settings: HerderSettings,
+    ) -> None:
+        self.describe = describe
+        self.settings = settings
+        self._stores = stores
+        self._membership = membership
+        self._statuses = statuses
+        self._worker = worker
+        self._gate = gate = RequestGate(clock, deadline_s=settings.request_deadline_s)
+        self._jobs = JobGroup("herder", on_failure=lambda _, error: self._fail(error))
+        self._wake = asyncio.Event()
+        self._ticked = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._failure: BaseException | None = None
+
+        self.views = Views(gate, stores.configs, stores.statuses, plugins.connector_type)
+        self.validation = Validation(gate, plugins.directory, plugins.run_blocking)
+        self.changes = ConnectorChanges(
+            gate, stores.configs, stores.offsets, self.views, self.validation.check
+        )
+        self.restarts = Restarts(gate, stores.configs, self.views, worker)
+        self.offsets = ConnectorOffsets(
+            gate,
+            configs=stores.configs,
+            offsets=stores.offsets,
+            views=self.views,
+            worker=worker,
+            connector_class=plugins.connector_class,
+            resolve=resolve,
+        )
+        self._reconfiguration = Reconfiguration(
+            self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
+        )
+
+        gate.on_failure = self._fail
+        worker.on_failure = self._fail
+        worker.on_reconfigure = self._on_reconfigure
+        membership.on_change = self._wake.set
+        stores.configs.on_change = self._on_change
+        stores.configs.on_restart = self._on_restart
+
+    # -- the service ----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Serve until ``stop`` is called; then everything has been stopped and closed.
+
+        Raises:
+            ConfigError: an internal topic cannot be used as it is.
+            WorkerError: a store or the cluster gave up, or a promise was broken (InvariantError).
+        """
+        try:
+            await wait_first(self._start(), self._stopping.wait())
+            while not self._stopping.is_set():
+                self._wake.clear()
+                with self._gate.stages.stage("applying the latest configuration"):
+                    self._tick()
+                await self._wait_for_work()
+        finally:
+            await self._shut_down()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _start(self) -> None:
+        stages, stores = self._gate.stages, self._stores
+        with stages.stage("initializing and reading to the end of internal topics"):
+            await stores.statuses.open()
+            await stores.configs.open()
+            await stores.offsets.open()
+        with stages.stage("ensuring membership in the cluster"):
+            await self._membership.join(stores.configs.snapshot())
+        snapshot = stores.configs.snapshot()
+        _log.info(
+            "worker ready",
+            worker=self._membership.worker_id,
+            generation=self._membership.assignment.generation,
+            connectors=len(snapshot.connectors),
+        )
+        self._gate.open()
+
+    def _tick(self) -> None:
+        snapshot = self._stores.configs.snapshot()
+        in_force = self._membership.observe(snapshot)
+        self._worker.assign(assignment.work_of(snapshot, in_force))
+        if self._membership.is_leader:
+            self._statuses.clean_up(snapshot)
+        self.restarts.execute()
+        self._ticked.set()
+
+    async def _wait_for_work(self) -> None:
+        try:
+            async with asyncio.timeout(_TICK_MAX_S):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    async def _shut_down(self) -> None:
+        self._gate.close()
+        self._stopping.set()
+        stages = self._gate.stages
+        with stages.stage("stopping connectors and tasks"):
+            await self._jobs.stop()
+            await self._worker.stop()
+        with stages.stage("leaving the cluster"):
+            if not await self._stores.statuses.flush(_STATUS_FLUSH_S):
+                _log.warning("last statuses not written in time", deadline_s=_STATUS_FLUSH_S)
+            await self._membership.leave()
+        for store in (self._stores.offsets, self._stores.configs, self._stores.statuses):
+            await store.close()
+
+    def stop(self) -> None:
+        """Ask for the end; ``run`` returns when it is reached. Idempotent."""
+        self._stopping.set()
+        self._gate.close()
+        self._wake.set()
+
+    def _fail(self, error: BaseException) -> None:
+        _log.critical("worker failed, ending", error=repr(error))
+        if self._failure is None:
+            self._failure = error
+        self.stop()
+
+    # -- what wakes it --------------------------------------------------------------------------
+
+    def _on_change(self, snapshot: ClusterConfigState) -> None:
+        self._wake.set()
+
+    def _on_restart(self, request: RestartRequest) -> None:
+        self.restarts.add(request)
+        self._wake.set()
+
+    def _on_reconfigure(self, connector: str) -> None:
+        if not self._stopping.is_set():
+            self._reconfiguration.request(connector)
+
+    # -- requests that belong to no group -------------------------------------------------------
+
+    async def health(self) -> health.Health:
+        """Ask the tick for a sign of life; bounded by the probe's deadline, never raises."""
+        self._ticked.clear()
+        self._wake.set()
+        answered = False
+        if not self._stopping.is_set():
+            try:
+                async with asyncio.timeout(self.settings.probe_deadline_s):
+                    await self._ticked.wait()
+                    answered = True
+            except TimeoutError:
+                answered = False
+        return health.judge(
+            answered=answered,
+            was_ready=self._gate.was_opened,
+            sentence=self._gate.stages.sentence(),
+        )
+
+    async def reset_topics(self, connector: str) -> None:
+        """Forget the active topics of a connector; what is written to comes back."""
+        async with self._gate.request():
+            self._statuses.reset_topics(connector)
+
+    async def tables(self, connector: str) -> Sequence[Mapping[str, object]]:
+        """Progress of the inputs of a connector, as far as this worker serves them.
+
+        Raises:
+            NotFoundError: there is no connector of that name.
+        """
+        async with self._gate.request():
+            self.views.info_of(self._stores.configs.snapshot(), connector)
+            return self._worker.tables(connector)

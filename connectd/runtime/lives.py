@@ -1,0 +1,132 @@
+"""Makes the lives of connectors and tasks: gathers what each needs from the worker.
+
+Placeholders are resolved here, at the last moment, and inside of the life's own failure boundary: a
+provider that fails is a failure of that connector or task alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from connectd.aio.jobs import JobGroup
+from connectd.model.cluster import Config
+from connectd.model.ids import ConnectorTaskId
+from connectd.plugins import spi
+from connectd.runtime import task_configs
+from connectd.runtime.assignment import ConnectorWork
+from connectd.runtime.connector_life import (
+    START_DEADLINE_S,
+    ConnectorLife,
+    ConnectorOffsetReader,
+    ConnectorSpec,
+)
+from connectd.runtime.membership import Membership
+from connectd.runtime.statuses import StatusReporter
+from connectd.runtime.task_life import TaskLife
+from connectd.runtime.task_runner import OnEvent, TaskRunner, TaskRunnerFactory, TaskSpec
+from connectd.stores import protocols
+
+ConnectorMaker = Callable[[str], spi.SourceConnector]
+"""Makes an instance from ``connector.class`` (a name or alias); raises to fail the connector."""
+
+Resolver = Callable[[Config], Config]
+"""Replaces the placeholders in a config; raises to fail whoever needs it."""
+
+
+@dataclass(frozen=True)
+class LifeSettings:
+    """How long lives may take.
+
+    ``task_grace_s`` is ``task.shutdown.graceful.timeout.ms``, shared by tasks that stop together.
+    """
+
+    task_grace_s: float = 5.0
+    connector_start_deadline_s: float = START_DEADLINE_S
+
+
+class LifeMaker:
+    """See the module's docstring. The worker sets ``on_reconfigure``."""
+
+    def __init__(
+        self,
+        *,
+        services: spi.WorkerServices,
+        offsets: protocols.OffsetStore,
+        membership: Membership,
+        statuses: StatusReporter,
+        make_connector: ConnectorMaker,
+        make_task_runner: TaskRunnerFactory,
+        resolve: Resolver,
+        settings: LifeSettings,
+    ) -> None:
+        self.on_reconfigure: Callable[[str], None] | None = None
+        self.settings = settings
+        self._services = services
+        self._offsets = offsets
+        self._membership = membership
+        self._statuses = statuses
+        self._make_connector = make_connector
+        self._make_task_runner = make_task_runner
+        self._resolve = resolve
+        self._numbers = itertools.count(1)
+
+    def connector_life(self, connector: str, work: ConnectorWork, jobs: JobGroup) -> ConnectorLife:
+        """A life of a connector's instance, not yet started."""
+
+        def reconfigure() -> None:
+            if self.on_reconfigure is not None:
+                self.on_reconfigure(connector)
+
+        spec = ConnectorSpec(
+            connector=connector,
+            config=work.config,
+            create=lambda: self._make_connector(work.config.get("connector.class", "")),
+            resolve=self._resolve,
+            services=self._services,
+            offsets=ConnectorOffsetReader(self._offsets, connector),
+            on_started=reconfigure,
+            on_reconfigure=reconfigure,
+        )
+        return ConnectorLife(
+            spec,
+            jobs=jobs,
+            job_name=self._job_name(connector),
+            pen=self._statuses.connector_pen(connector),
+            target=work.target,
+            start_deadline_s=self.settings.connector_start_deadline_s,
+        )
+
+    def task_life(
+        self, task: ConnectorTaskId, config: Config, work: ConnectorWork, jobs: JobGroup
+    ) -> TaskLife:
+        """A life of a task, not yet started."""
+
+        def create(on_event: OnEvent) -> TaskRunner:
+            connector_config = self._resolve(work.config)
+            task_configs.check_task_count(task.connector, work.task_count, connector_config)
+            spec = TaskSpec(
+                task_id=task,
+                generation=self._membership.assignment.generation,
+                connector_config=connector_config,
+                task_config=self._resolve(config),
+                target=work.target,
+                on_event=on_event,
+                on_topic=lambda topic: self._statuses.on_topic(task, topic),
+            )
+            return self._make_task_runner(spec)
+
+        return TaskLife(
+            task,
+            jobs=jobs,
+            job_name=self._job_name(str(task)),
+            pen=self._statuses.task_pen(task),
+            create=create,
+            target=work.target,
+            grace_s=self.settings.task_grace_s,
+        )
+
+    def _job_name(self, name: str) -> str:
+        # An abandoned life may still be there when the next one of the same name begins.
+        return f"{name}#{next(self._numbers)}"

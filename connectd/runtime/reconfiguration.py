@@ -1,0 +1,107 @@
+"""From a running connector to its committed task set (spec kafka-connect D.3).
+
+A connector that has started, resumed or asked for it gets ``task_configs`` called; what comes out
+is published only if it differs from what is there. One job per connector under way: requests that
+arrive meanwhile are one more round. Errors are retried for ever, since the outside may heal, and
+logged each time; those that only a user can mend fail the connector, where the user looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from connectd.aio.jobs import JobGroup
+from connectd.errors import ConfigError, FatalTaskError, WorkerError
+from connectd.model.cluster import Config
+from connectd.model.states import State
+from connectd.runtime import task_configs
+from connectd.runtime.connector_life import ConnectorLife
+
+_log = structlog.get_logger(__name__)
+
+_RETRY_FIRST_S = 0.25
+_RETRY_MAX_S = 60.0
+_CALL_DEADLINE_S = 90.0
+"""A connector that takes longer than a request may take to answer would hide behind RUNNING."""
+
+
+class TaskPublisher(Protocol):
+    """Writes a task set if it is still the right one to write."""
+
+    async def __call__(self, connector: str, base: Config, configs: list[dict[str, str]]) -> bool:
+        """True if it was written."""
+        ...
+
+
+class Reconfiguration:
+    """Keeps task sets in step with their connectors; jobs run in the group given."""
+
+    def __init__(
+        self,
+        jobs: JobGroup,
+        *,
+        life_of: Callable[[str], ConnectorLife | None],
+        publish: TaskPublisher,
+    ) -> None:
+        self._jobs = jobs
+        self._life_of = life_of
+        self._publish = publish
+        self._rounds: dict[str, asyncio.Event] = {}
+
+    def request(self, connector: str) -> None:
+        """Compute the task configs of a connector again, soon. Returns at once."""
+        wanted = self._rounds.get(connector)
+        if wanted is not None:
+            wanted.set()
+            return
+        wanted = self._rounds[connector] = asyncio.Event()
+        wanted.set()
+        self._jobs.spawn(f"reconfigure {connector}", self._rounds_of(connector, wanted))
+
+    async def _rounds_of(self, connector: str, wanted: asyncio.Event) -> None:
+        failures = 0
+        try:
+            while wanted.is_set():
+                wanted.clear()
+                try:
+                    await self._round(connector)
+                    failures = 0
+                except WorkerError:
+                    raise
+                except Exception as error:
+                    wait_s = min(_RETRY_MAX_S, _RETRY_FIRST_S * 2 ** min(failures, 10))
+                    failures += 1
+                    _log.warning(
+                        "reconfiguring tasks: will try again",
+                        connector=connector,
+                        error=repr(error),
+                        attempt=failures,
+                        wait_s=wait_s,
+                    )
+                    with contextlib.suppress(TimeoutError):  # a new request need not wait
+                        async with asyncio.timeout(wait_s):
+                            await wanted.wait()
+                    wanted.set()
+        finally:
+            del self._rounds[connector]
+
+    async def _round(self, connector: str) -> None:
+        life = self._life_of(connector)
+        if life is None or life.state is not State.RUNNING:
+            return  # it will ask again when it runs
+        try:
+            limit = task_configs.tasks_max(life.resolved_config)
+            async with asyncio.timeout(_CALL_DEADLINE_S):
+                computed = await life.task_configs(limit)
+            task_configs.check_task_count(connector, len(computed), life.resolved_config)
+        except (ConfigError, FatalTaskError) as error:
+            life.fail(error)
+            return
+        configs = task_configs.prepared(computed, task_class=life.task_class_name, raw=life.config)
+        if await self._publish(connector, life.config, configs):
+            _log.info("task set published", connector=connector, tasks=len(configs))

@@ -1,0 +1,140 @@
+"""Restarting connectors and tasks (spec kafka-connect A.4, D.3.1).
+
+A restart with flags is a record in the config topic: every worker sees it and restarts what it
+runs of the plan. The plan is a pure function of the request and the statuses, so that the answer to
+the client and the deed agree. A plain restart of one connector or task concerns its owner alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from connectd.errors import NotFoundError
+from connectd.model.cluster import RestartRequest
+from connectd.model.ids import ConnectorTaskId
+from connectd.model.states import State
+from connectd.model.status import Status
+from connectd.runtime.requests import RequestGate, failing_with, stage
+from connectd.runtime.views import ConnectorStatusInfo, Views
+from connectd.runtime.worker import Worker
+from connectd.stores import protocols
+
+
+@dataclass(frozen=True)
+class RestartPlan:
+    """What a restart stops and starts again; ``status`` is what clients see meanwhile."""
+
+    restarts_connector: bool
+    tasks: tuple[ConnectorTaskId, ...]
+    status: ConnectorStatusInfo
+
+
+def stronger(one: RestartRequest | None, other: RestartRequest) -> RestartRequest:
+    """Of several pending requests for a connector, the one that restarts most."""
+    return other if one is None or other.rank >= one.rank else one
+
+
+def plan_restart(request: RestartRequest, status: ConnectorStatusInfo) -> RestartPlan:
+    """Apply the flags of a request to what is known of the connector and its tasks."""
+    restarts_connector = _is_concerned(request, status.connector)
+    concerned = {
+        task
+        for task, state in status.tasks
+        if request.include_tasks and _is_concerned(request, state)
+    }
+    shown = replace(
+        status,
+        connector=_restarting(status.connector) if restarts_connector else status.connector,
+        tasks=tuple(
+            (task, _restarting(state) if task in concerned else state)
+            for task, state in status.tasks
+        ),
+    )
+    return RestartPlan(restarts_connector, tuple(sorted(concerned)), shown)
+
+
+def _is_concerned(request: RestartRequest, status: Status) -> bool:
+    return not request.only_failed or status.state is State.FAILED
+
+
+def _restarting(status: Status) -> Status:
+    return replace(status, state=State.RESTARTING, trace=None)
+
+
+class Restarts:
+    """Takes requests to restart, and carries out those that come by the config topic.
+
+    ``pending`` fills from the config store's callback; the herder's tick executes it.
+    """
+
+    def __init__(
+        self, gate: RequestGate, configs: protocols.ConfigStore, views: Views, worker: Worker
+    ) -> None:
+        self._gate = gate
+        self._configs = configs
+        self._views = views
+        self._worker = worker
+        self._pending: dict[str, RestartRequest] = {}
+
+    async def restart(self, request: RestartRequest) -> ConnectorStatusInfo:
+        """Ask for a restart with flags; the answer shows what it concerns as RESTARTING.
+
+        Raises:
+            NotFoundError: the connector is unknown, or has no status yet.
+        """
+        connector = request.connector
+        async with self._gate.request():
+            self._require(connector)
+            status = self._views.status_of(connector)
+            if status is None:
+                raise NotFoundError(f"Status for connector {connector} not found")
+            plan = plan_restart(request, status)
+            with (
+                stage(f"writing a restart request for connector {connector} to the config topic"),
+                failing_with(f"Error writing {request} to Kafka"),
+            ):
+                await self._configs.put_restart(request)
+            return plan.status
+
+    async def restart_connector(self, connector: str) -> None:
+        """Restart the connector's instance only; returns when it has started again.
+
+        Raises:
+            NotFoundError: the connector is unknown.
+            RequestFailedError: it did not start.
+        """
+        async with self._gate.request():
+            self._require(connector)
+            await self._worker.restart_connector(connector)
+
+    async def restart_task(self, task: ConnectorTaskId) -> None:
+        """Restart one task.
+
+        Raises:
+            NotFoundError: the connector or the task is unknown.
+            RequestFailedError: it did not start.
+        """
+        async with self._gate.request():
+            self._require(task.connector)
+            if task not in self._configs.snapshot().tasks(task.connector):
+                raise NotFoundError(f"Unknown task: {task}")
+            await self._worker.restart_task(task)
+
+    def _require(self, connector: str) -> None:
+        if connector not in self._configs.snapshot().connectors:
+            raise NotFoundError(f"Unknown connector: {connector}")
+
+    def add(self, request: RestartRequest) -> None:
+        """Take note of a request that was read from the config topic."""
+        self._pending[request.connector] = stronger(self._pending.get(request.connector), request)
+
+    def execute(self) -> None:
+        """Begin the restarts that are pending. Returns at once."""
+        pending, self._pending = self._pending, {}
+        for connector, request in pending.items():
+            status = self._views.status_of(connector)
+            if status is not None:
+                plan = plan_restart(request, status)
+                self._worker.restart(
+                    connector, includes_connector=plan.restarts_connector, tasks=plan.tasks
+                )

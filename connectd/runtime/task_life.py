@@ -1,0 +1,130 @@
+"""One life of one task on this worker: a runner in a job of its own, and its status.
+
+The boundary at which a failing task is caught: whatever its runner raises becomes the status FAILED
+with its trace, and the worker goes on. Made and stopped by the supervisor of its connector.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from connectd.aio.jobs import JobGroup
+from connectd.errors import InvariantError
+from connectd.model.ids import ConnectorTaskId
+from connectd.model.states import LifecycleEvent, State, TargetState
+from connectd.runtime.statuses import StatusPen
+from connectd.runtime.task_runner import OnEvent, TaskRunner
+
+_log = structlog.get_logger(__name__)
+
+
+class TaskLife:
+    """Runs one runner to its end. ``create`` makes it and may raise; ``job_name`` is unique."""
+
+    def __init__(
+        self,
+        task_id: ConnectorTaskId,
+        *,
+        jobs: JobGroup,
+        job_name: str,
+        pen: StatusPen,
+        create: Callable[[OnEvent], TaskRunner],
+        target: TargetState,
+        grace_s: float,
+    ) -> None:
+        self.name = str(task_id)
+        self.grace_s = grace_s
+        self._jobs = jobs
+        self._job_name = job_name
+        self._pen = pen
+        self._create = create
+        self._target = target
+        self._runner: TaskRunner | None = None
+        self._is_stopping = False
+        self._ended = asyncio.Event()
+
+    def start(self) -> None:
+        """Begin. Failing to make a runner is a failure of the task, told by its status."""
+        try:
+            self._runner = self._create(self._pen.report)
+        except Exception as error:
+            self._pen.report(LifecycleEvent.FAILED, error)
+            self._ended.set()
+            return
+        self._jobs.spawn(self._job_name, self._live(self._runner))
+
+    async def _live(self, runner: TaskRunner) -> None:
+        try:
+            await runner.run()
+            if not self._is_stopping:
+                raise InvariantError(f"task {self.name} ended, it was to run until stopped")
+            self._pen.report(LifecycleEvent.SHUT_DOWN)
+        except asyncio.CancelledError:
+            self._pen.report(LifecycleEvent.SHUT_DOWN)
+            raise
+        except Exception as error:
+            self._pen.report(LifecycleEvent.FAILED, error)
+        finally:
+            self._ended.set()
+
+    @property
+    def state(self) -> State:
+        """The state that its status shows."""
+        return self._pen.state
+
+    @property
+    def failed_to_start(self) -> bool:
+        """Whether there never was a runner."""
+        return self._runner is None and self._ended.is_set()
+
+    def set_target(self, target: TargetState) -> None:
+        """Pause or resume; anything else is the supervisor's business."""
+        if target is self._target or self._runner is None:
+            return
+        self._target = target
+        if target is TargetState.PAUSED:
+            self._runner.pause()
+        elif target is TargetState.STARTED:
+            self._runner.resume()
+
+    def announce_restart(self) -> None:
+        """Show RESTARTING and begin to stop; this life writes no status after that."""
+        self._pen.report(LifecycleEvent.RESTARTED)
+        self._pen.revoke()
+        self.signal_stop()
+
+    def tables(self) -> Sequence[Mapping[str, object]]:
+        """Progress of the task's inputs; nothing once it has ended."""
+        if self._runner is None or self._ended.is_set():
+            return ()
+        return self._runner.tables()
+
+    # -- the stop ladder ------------------------------------------------------------------------
+
+    def signal_stop(self) -> None:
+        """Ask the runner to wind down."""
+        self._is_stopping = True
+        if self._runner is not None and not self._ended.is_set():
+            self._runner.signal_stop()
+
+    async def cancel(self) -> None:
+        """Interrupt the runner."""
+        await self._jobs.cancel(self._job_name, deadline_s=0.0)
+
+    def abandon(self) -> None:
+        """Take the pens of the runner and of this life away."""
+        self._pen.revoke()
+        if self._runner is not None:
+            self._runner.abandon()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the runner has returned, raised, or never was."""
+        return self._ended.is_set()
+
+    async def wait_ended(self) -> None:
+        """Wait for the end."""
+        await self._ended.wait()

@@ -1,0 +1,156 @@
+"""Checking configs before they are written, and answering what plugins accept.
+
+A check runs plugin code, so it runs in a thread: one that hangs holds up the request that asked
+for it, until its deadline, and nobody else. The rules themselves are ``configdef``'s (spec
+kafka-connect A.8); here is only what becomes of their result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from connectd.errors import ConfigError
+from connectd.model.cluster import Config
+from connectd.runtime.changes import SubmittedConfig
+from connectd.runtime.requests import RequestGate, stage
+
+T = TypeVar("T")
+
+ConfigInfos = Mapping[str, Any]
+"""The answer of the validate endpoint, ready for JSON (spec kafka-connect A.2)."""
+
+_SEE_ALSO = (
+    "You can also find the above list of errors at the endpoint "
+    "`/connector-plugins/{connectorType}/config/validate`"
+)
+
+
+class PluginDirectory(Protocol):
+    """What is known of the installed plugins. ``validate`` blocks, the others do not."""
+
+    def list_plugins(self, *, connectors_only: bool) -> Sequence[Mapping[str, str]]:
+        """Class, type and version of each, in Kafka's order."""
+        ...
+
+    def config_keys(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+        """The keys that a plugin accepts.
+
+        Raises:
+            NotFoundError: no plugin of that class or alias.
+        """
+        ...
+
+    def validate(self, config: SubmittedConfig) -> ConfigInfos:
+        """Check a connector config; problems are in the result.
+
+        Raises:
+            ConfigError: there is no such connector class, or none is given.
+        """
+        ...
+
+
+class ThreadRunner(Protocol):
+    """Runs a blocking call somewhere else."""
+
+    def __call__(self, call: Callable[[], T]) -> Awaitable[T]:
+        """The result of the call, when it is there."""
+        ...
+
+
+class ValidationThreads:
+    """A few threads for calls that may hang; a hanging one keeps its place, not the process."""
+
+    def __init__(self, *, threads_max: int = 8) -> None:
+        self._places = asyncio.Semaphore(threads_max)
+
+    async def __call__(self, call: Callable[[], T]) -> T:
+        with stage("waiting for a new thread to become available for connector validation"):
+            await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[T] = loop.create_future()
+
+        def deliver(value: T | None, error: BaseException | None) -> None:
+            self._places.release()
+            if result.done():  # its request has given up
+                return
+            if error is not None:
+                result.set_exception(error)
+            else:
+                result.set_result(value)  # type: ignore[arg-type]  # None only beside an error
+
+        def work() -> None:
+            value, failure = None, None
+            try:
+                value = call()
+            except Exception as error:
+                failure = error
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(deliver, value, failure)
+
+        # Daemon: a check that never returns must not keep the process from ending.
+        threading.Thread(target=work, name="connector-validation", daemon=True).start()
+        return await result
+
+
+class Validation:
+    """Answers about plugins, and the check that every new config has to pass."""
+
+    def __init__(
+        self, gate: RequestGate, plugins: PluginDirectory, run_blocking: ThreadRunner
+    ) -> None:
+        self._gate = gate
+        self._plugins = plugins
+        self._run_blocking = run_blocking
+
+    def list_plugins(self, *, connectors_only: bool) -> Sequence[Mapping[str, str]]:
+        """Class, type and version of every plugin, or of connectors only."""
+        return self._plugins.list_plugins(connectors_only=connectors_only)
+
+    def config_keys(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+        """The keys that a plugin accepts.
+
+        Raises:
+            NotFoundError: no plugin of that class or alias.
+        """
+        return self._plugins.config_keys(plugin)
+
+    async def validate(self, plugin: str, config: SubmittedConfig) -> ConfigInfos:
+        """Check a config for a plugin without keeping it.
+
+        Raises:
+            ConfigError: the config is for another connector class.
+        """
+        async with self._gate.request():
+            named = config.get("connector.class")
+            if named is not None and not _without_suffix(named).endswith(_without_suffix(plugin)):
+                raise ConfigError(
+                    f"Included connector type {named} does not match request type {plugin}"
+                )
+            return await self._evaluate(config)
+
+    async def check(self, config: SubmittedConfig) -> Config:
+        """The config without nulls, if it is valid.
+
+        Raises:
+            ConfigError: it is not; the text lists every problem.
+        """
+        infos = await self._evaluate(config)
+        if infos["error_count"] > 0:
+            messages = [text for entry in infos["configs"] for text in entry["value"]["errors"]]
+            raise ConfigError(
+                "Connector configuration is invalid and contains the following "
+                f"{infos['error_count']} error(s):\n" + "\n".join([*messages, _SEE_ALSO])
+            )
+        return {key: value for key, value in config.items() if value is not None}
+
+    async def _evaluate(self, config: SubmittedConfig) -> ConfigInfos:
+        with stage(f"validating the configuration of connector {config.get('name')}"):
+            return await self._run_blocking(lambda: self._plugins.validate(config))
+
+
+def _without_suffix(name: str) -> str:
+    return name.removesuffix("Connector")
