@@ -1,0 +1,58 @@
+# The commands of this repository. They need Python >= 3.11 and make; `make` alone explains them.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.installed
+
+RUNS ?= 20
+SEED ?=
+ARGS ?=
+NAME ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint soak bench
+
+help: ## this text
+	@echo "make TARGET [VARIABLE=value]:"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-6s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "make demo ARGS=--exit verifies and ends; make soak RUNS=200 SEED=7; make bench NAME=scan."
+	@echo "KAFKA_BOOTSTRAP=host:port  uses a broker that runs already, instead of starting one"
+	@echo "CONNECTD_CACHE=directory   keeps the broker's jars there, instead of ~/.cache/connectd"
+	@echo "PYTHON=python3.12          builds $(VENV) with this interpreter"
+
+demo: $(STAMP) ## tables flow into Kafka before your eyes, on real parts; Ctrl-C ends it
+	@$(PY) -m tests.demo $(ARGS)
+
+test: lint ## everything that CI runs: lint, then all tests
+	$(call stage,tests,$(PY) -m pytest $(ARGS))
+
+lint: $(STAMP) ## style, format, types, and the tower of packages
+	$(call stage,ruff check,$(VENV)/bin/ruff check .)
+	$(call stage,ruff format,$(VENV)/bin/ruff format --check .)
+	$(call stage,mypy,$(VENV)/bin/mypy)
+	$(call stage,import contracts,$(VENV)/bin/lint-imports)
+
+soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)
+	@$(PY) -m tests.simulation.soak --runs $(RUNS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+bench: $(STAMP) ## one benchmark: NAME=scan, NAME=stream
+	@test -n "$(NAME)" || { echo "make bench needs NAME, for example NAME=scan" >&2; exit 2; }
+	@$(PY) -m benchmarks.$(NAME) $(ARGS)
+
+# The virtual environment follows pyproject.toml and nothing else.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is missing or older than 3.11; name another: make PYTHON=python3.12" >&2; \
+	  exit 1; }
+	@echo "connectd: installing into $(VENV) (once, and after changes of pyproject.toml) ..." >&2
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# $(call stage,name,command): run a stage of the checks and say which one failed.
+define stage
+	@echo "== $(1)"
+	@$(2) || { echo "make $@: the stage '$(1)' failed." >&2; exit 1; }
+endef
