@@ -55,7 +55,7 @@ class ItemService:
             "Scan": self.scan,
         }
 
-    # -- single writes ---------------------------------------------------------------------------
+    # -- single writes -------------------------------------------------------------------------
 
     def put_item(self, payload: Payload) -> Reply:
         """Create or replace an item."""
@@ -94,7 +94,7 @@ class ItemService:
         parts += _consumed_part(payload, {table.name: units})
         return Reply(b"{" + b",".join(parts) + b"}", 1, units)
 
-    # -- several writes --------------------------------------------------------------------------
+    # -- several writes ------------------------------------------------------------------------
 
     def batch_write_item(self, payload: Payload) -> Reply:
         """Up to 25 puts and deletes; those beyond the capacity come back unprocessed."""
@@ -167,7 +167,7 @@ class ItemService:
         refuse_unknown(verb, arguments, frozenset({"TableName", "Key"} if verb == "Delete" else ()))
         return table, table.schema.canonical_key(arguments.get("Key")), None
 
-    # -- reads -------------------------------------------------------------------------------------
+    # -- reads ---------------------------------------------------------------------------------
 
     def get_item(self, payload: Payload) -> Reply:
         """Read one item."""

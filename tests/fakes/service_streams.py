@@ -39,7 +39,7 @@ class StreamService:
         """Let every iterator that is out there expire now, of one table or of all."""
         self._expired[table] = self._serial
 
-    # -- lists -------------------------------------------------------------------------------------
+    # -- lists ---------------------------------------------------------------------------------
 
     def list_streams(self, payload: Payload) -> Reply:
         """One page of streams, those of deleted tables and disabled ones included."""
@@ -71,7 +71,7 @@ class StreamService:
             description["LastEvaluatedShardId"] = entries[limit - 1].shard_id
         return Reply.of({"StreamDescription": description}, count=len(entries[:limit]))
 
-    # -- iterators ---------------------------------------------------------------------------------
+    # -- iterators -----------------------------------------------------------------------------
 
     def get_shard_iterator(self, payload: Payload) -> Reply:
         """Turn a place in a shard into an iterator."""
@@ -113,7 +113,7 @@ class StreamService:
                 f"{LIFETIME_S:.0f} s",
             )
 
-    # -- records -----------------------------------------------------------------------------------
+    # -- records -------------------------------------------------------------------------------
 
     def get_records(self, payload: Payload) -> Reply:
         """One page of records; a closed shard's last page has no next iterator."""
@@ -128,9 +128,8 @@ class StreamService:
             raise AwsError("TrimmedDataAccessException")
         if shard.empty_pages > 0:
             shard.empty_pages -= 1
-            records, position = [], iterator.position
-        else:
-            records, position = log.read(iterator.position, limit)
+            limit = 0
+        records, position = log.read(iterator.position, limit)
         parts = [b'{"Records":[', b",".join(records), b"]"]
         if shard.is_open or position < log.end:
             token = self._token(stream, shard, position)
@@ -142,7 +141,8 @@ class StreamService:
 def _limit(payload: Payload, most: int) -> int:
     limit = payload.get("Limit", most)
     if not isinstance(limit, int) or not 1 <= limit <= most:
-        bound = f"greater than or equal to 1" if limit < 1 else f"less than or equal to {most}"
+        is_low = isinstance(limit, int) and limit < 1
+        bound = "greater than or equal to 1" if is_low else f"less than or equal to {most}"
         raise validation(
             f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
             f"constraint: Member must have value {bound}"

@@ -145,7 +145,7 @@ class TableService:
             body["LastEvaluatedTableName"] = names[limit - 1]
         return Reply.of(body, count=len(names[:limit]))
 
-    # -- tags --------------------------------------------------------------------------------------
+    # -- tags ----------------------------------------------------------------------------------
 
     def tag_resource(self, payload: Payload) -> Reply:
         """Add or overwrite tags of a table."""

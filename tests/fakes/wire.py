@@ -98,15 +98,20 @@ class AwsError(Exception):
         self.status = status
         self.message = default if message is None else message
         self._namespace = namespace
-        self._extra = extra
+        self.extra = extra
         super().__init__(f"{code}: {self.message}")
 
     def json_body(self) -> bytes:
         """The body as JSON protocols send it."""
         text = "Message" if self._namespace in _CAPITAL_MESSAGE else "message"
         return orjson.dumps(
-            {"__type": self._namespace + self.code, text: self.message, **self._extra}
+            {"__type": self._namespace + self.code, text: self.message, **self.extra}
         )
+
+
+def is_known_error(code: str) -> bool:
+    """Whether a code is in the catalogue."""
+    return code in _CATALOGUE
 
 
 def validation(message: str) -> AwsError:

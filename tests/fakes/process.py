@@ -1,0 +1,119 @@
+"""The fake in a process of its own, and its script over HTTP.
+
+``with FakeProcess(partitions=4) as fake:`` gives ``fake.url`` and ``fake.control``, which takes
+the same commands as ``control.Control``: ``fake.control.split_shard(table="orders", shard=id)``.
+Results are plain JSON values. The process ends with the ``with`` block, or with its parent.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+START_DEADLINE_S = 15.0
+STOP_DEADLINE_S = 5.0
+COMMAND_DEADLINE_S = 60.0
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class RemoteControl:
+    """Runs the script's commands on a fake elsewhere; arguments by name only."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.hostname is None or parts.port is None:
+            raise ValueError(f"control of a fake at {url}: expected http://host:port")
+        self._host, self._port = parts.hostname, parts.port
+
+    def run(self, command: str, **arguments: object) -> Any:
+        """Run one command; its result.
+
+        Raises:
+            ValueError: with the fake's words, when the command fails.
+        """
+        body = json.dumps({"command": command, "arguments": arguments})
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=COMMAND_DEADLINE_S)
+        try:
+            connection.request("POST", "/_control", body)
+            answer = json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer["result"]
+
+    def __getattr__(self, command: str) -> Callable[..., Any]:
+        if command.startswith("_"):
+            raise AttributeError(command)
+        return lambda **arguments: self.run(command, **arguments)
+
+
+class FakeProcess:
+    """Starts ``python -m tests.fakes.server`` and ends it."""
+
+    def __init__(self, *, partitions: int = 1, port: int = 0, region: str = "eu-west-1") -> None:
+        self._arguments = [f"--port={port}", f"--partitions={partitions}", f"--region={region}"]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    @property
+    def control(self) -> RemoteControl:
+        """The script of the running fake."""
+        return RemoteControl(self.url)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        assert self._process is not None, "the fake is not running"
+        return self._process.pid
+
+    def start(self) -> Self:
+        """Start the process and wait until it listens."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fakes.server", "--until-stdin-ends", *self._arguments],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], START_DEADLINE_S)
+        line = self._process.stdout.readline() if ready else b""
+        if not line:
+            self.stop()
+            raise RuntimeError(f"the fake said nothing within {START_DEADLINE_S} s of its start")
+        self.url = json.loads(line)["url"]
+        return self
+
+    def stop(self) -> None:
+        """End the process; safe to repeat."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(STOP_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
