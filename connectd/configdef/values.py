@@ -12,9 +12,7 @@ from typing import Final, final
 
 from connectd.configdef.definition import ConfigType
 from connectd.errors import ConfigError
-
-HIDDEN: Final = "[hidden]"
-"""What stands for a secret in every text."""
+from connectd.observe.redaction import HIDDEN
 
 _JAVA_TRIMMED: Final = "".join(map(chr, range(0x21)))
 _PLAIN_MIN: Final = 1e-3

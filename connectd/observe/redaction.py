@@ -1,0 +1,128 @@
+"""Keeps secrets out of text that leaves the process (DESIGN promise 8).
+
+Three rules, applied to every log line: the value of a field with a secret-looking name is hidden;
+so is a ``name=value`` pair with such a name inside a text; and every string that was handed to
+``register_secret`` is hidden wherever it occurs, exception texts included.
+
+State: the registered secrets of this process, owned by this module, at most ``SECRETS_MAX``. What a
+line shows is bounded as well: length of texts, depth and size of containers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
+
+HIDDEN: Final = "[hidden]"
+"""What stands for a secret in every text."""
+
+SECRETS_MAX: Final = 2_000  # spellings; a few per connector; beyond it the oldest is forgotten
+SECRET_LENGTH_MIN: Final = 4  # a shorter one matches by chance and would shred every line
+TEXT_LENGTH_MAX: Final = 32_768  # characters; a deep Python trace has about 10,000
+ENTRIES_MAX: Final = 200
+DEPTH_MAX: Final = 6
+
+_SENSITIVE: Final = (
+    r"pass(?:word|wd|phrase)|secret|token|jaas|authorization|"
+    r"(?:api|access|private|session|keystore)[._-]?key"
+)
+_SECRET_NAME: Final = re.compile(_SENSITIVE, re.IGNORECASE)
+_PAIR: Final = re.compile(
+    rf"""(?P<name>(?:{_SENSITIVE})[\w.\-]{{0,64}})
+    (?:
+      (?P<assign>["']?\s*=\s*) (?: "[^"]*" | '[^']*' | [^\s,;&)}}\]]+ )
+    | (?P<colon>["']?\s*:\s*) (?: "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_secrets: dict[str, None] = {}
+_longest_first: tuple[str, ...] | None = ()
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a key or field of that name is likely to hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def register_secret(text: str) -> None:
+    """Hide this string in every line from now on, as it is and as JSON and URLs spell it.
+
+    Shorter ones than ``SECRET_LENGTH_MIN`` are not registered.
+    """
+    if len(text) < SECRET_LENGTH_MIN:
+        return
+    for spelling in {text, json.dumps(text)[1:-1], repr(text)[1:-1], quote(text, safe="")}:
+        _secrets.pop(spelling, None)
+        _secrets[spelling] = None
+    while len(_secrets) > SECRETS_MAX:
+        del _secrets[next(iter(_secrets))]
+    _order_anew()
+
+
+def forget_secrets() -> None:
+    """Forget every registered string: the end of a process, or of a test."""
+    _secrets.clear()
+    _order_anew()
+
+
+def redact_text(text: str) -> str:
+    """The text without secrets; a longer one than ``TEXT_LENGTH_MAX`` keeps its two ends."""
+    for secret in _secrets_longest_first():
+        if secret in text:
+            text = text.replace(secret, HIDDEN)
+    text = _PAIR.sub(_hide_pair, text)
+    if len(text) > TEXT_LENGTH_MAX:
+        head, tail = TEXT_LENGTH_MAX // 4, TEXT_LENGTH_MAX * 3 // 4  # a trace says most at its end
+        text = f"{text[:head]}… ({len(text) - head - tail} characters left out) …{text[-tail:]}"
+    return text
+
+
+def redact_field(name: str, value: object) -> object:
+    """A field's value, ready to be rendered: JSON types only, without secrets."""
+    if value is not None and not isinstance(value, bool) and is_secret_name(name):
+        return HIDDEN
+    return _redact(value, DEPTH_MAX)
+
+
+def _redact(value: object, depth: int) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return redact_text(str(value))
+    if isinstance(value, Mapping) and depth > 0:
+        members = {
+            str(key): HIDDEN if is_secret_name(str(key)) else _redact(member, depth - 1)
+            for key, member in list(value.items())[:ENTRIES_MAX]
+        }
+        if len(value) > ENTRIES_MAX:
+            members["…"] = f"{len(value) - ENTRIES_MAX} more"
+        return members
+    if isinstance(value, list | tuple | set | frozenset) and depth > 0:
+        entries = [_redact(entry, depth - 1) for entry in list(value)[:ENTRIES_MAX]]
+        if len(value) > ENTRIES_MAX:
+            entries.append(f"… {len(value) - ENTRIES_MAX} more")
+        return entries
+    if isinstance(value, BaseException):
+        return redact_text(f"{type(value).__name__}: {value}")
+    return redact_text(str(value))
+
+
+def _hide_pair(match: re.Match[str]) -> str:
+    return f"{match['name']}{match['assign'] or match['colon']}{HIDDEN}"
+
+
+def _order_anew() -> None:
+    global _longest_first
+    _longest_first = None
+
+
+def _secrets_longest_first() -> tuple[str, ...]:
+    """A secret that contains another one goes first, or its rest would stay."""
+    global _longest_first
+    if _longest_first is None:
+        _longest_first = tuple(sorted(_secrets.copy(), key=len, reverse=True))
+    return _longest_first
