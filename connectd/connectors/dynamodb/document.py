@@ -33,10 +33,19 @@ DocumentForm = Literal["typed", "plain"]
 DocumentWriter: TypeAlias = Callable[[Item], bytes]
 """Writes an item and uses it up. Raises ``ConvertError`` when it is not DynamoDB JSON."""
 
-_LOWER = {
-    letter: letter.lower() for letter in ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "M", "L")
-}
+_Renaming: TypeAlias = dict[str, tuple[str, Callable[[Any], Iterable[dict[str, Any]]] | None]]
+"""From type letter to the new letter and, for types that hold values, the way to those."""
 
+_LETTERS = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "M", "L")
+
+_MEMBERS: dict[str, Callable[[Any], Iterable[dict[str, Any]]]] = {"M": dict.values, "L": iter}
+_LOWER: _Renaming = {letter: (letter.lower(), _MEMBERS.get(letter)) for letter in _LETTERS}
+_UPPER: _Renaming = {letter.lower(): (letter, _MEMBERS.get(letter)) for letter in _LETTERS}
+
+_NOT_DYNAMODB_JSON = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
+"""What a walk over something else runs into."""
+
+_BACKSLASH = 0x5C
 _CONTROL_ESCAPE = b"\\u00"
 _ESCAPE = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -67,10 +76,10 @@ def json_bytes(value: object) -> bytes:
         text = orjson.dumps(value)
     except TypeError as error:
         raise ConvertError(f"writing JSON: {error}") from error
-    if _CONTROL_ESCAPE in text:
+    if _BACKSLASH in text and _CONTROL_ESCAPE in text:  # the first costs a twelfth of the second
         # orjson writes \u001f, Jackson \u001F. Escapes are matched whole, so that an escaped
         # backslash in front of the letters "u001f" stays what it is.
-        text = _ESCAPE.sub(_upper_hex, text)
+        return _ESCAPE.sub(_upper_hex, text)
     return text
 
 
@@ -79,43 +88,54 @@ def _upper_hex(escape: re.Match[bytes]) -> bytes:
     return b"\\u" + found[2:].upper() if found[1:2] == b"u" else found
 
 
-def lower_letters(values: Iterable[dict[str, Any]]) -> None:
-    """Lower the type letters of attribute values in place, at every depth.
-
-    In place, because that spares one dict per value on the most travelled lines of the product.
-
-    Raises:
-        ConvertError: a value does not have exactly one known type letter.
-    """
-    try:
-        _lower(values)
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise ConvertError(
-            f"writing a document: found {error!r}, expected attribute values with one of the type "
-            f"letters {', '.join(_LOWER)}"
-        ) from error
-
-
-def _lower(values: Iterable[dict[str, Any]], lower: dict[str, str] = _LOWER) -> None:
-    for value in values:
-        letter, content = value.popitem()
-        if value:
-            raise ValueError(f"type letters {[*value, letter]} in one value")
-        if letter == "M":
-            _lower(content.values())
-        elif letter == "L":
-            _lower(content)
-        value[lower[letter]] = content
-
-
 def typed_document(item: Item) -> bytes:
     """Write an item as typed JSON; uses the item up.
 
     Raises:
         ConvertError: it is not DynamoDB JSON.
     """
-    lower_letters(item.values())
+    try:
+        _rename_letters(item.values(), _LOWER)
+    except _NOT_DYNAMODB_JSON as error:
+        raise _not_dynamodb_json(error) from error
     return json_bytes(item)
+
+
+def item_of_typed_document(text: bytes) -> Item:
+    """The item that a typed document was written from (but for sanitised names), parsed.
+
+    Raises:
+        ConvertError: it is not a typed document.
+    """
+    item = parse_item(text)
+    try:
+        _rename_letters(item.values(), _UPPER)
+    except _NOT_DYNAMODB_JSON as error:
+        raise _not_dynamodb_json(error) from error
+    return item
+
+
+def _rename_letters(values: Iterable[dict[str, Any]], renaming: _Renaming) -> None:
+    """Replace the type letters of attribute values at every depth.
+
+    In place: these are the most travelled lines of the product, and a new dict for each value
+    would double their cost.
+    """
+    for value in values:
+        letter, content = value.popitem()
+        if value:
+            raise ValueError(f"type letters {[*value, letter]} in one value")
+        new_letter, members = renaming[letter]
+        if members:
+            _rename_letters(members(content), renaming)
+        value[new_letter] = content
+
+
+def _not_dynamodb_json(error: Exception) -> ConvertError:
+    return ConvertError(
+        f"writing a document: found {error!r}, expected attribute values with one of the type "
+        f"letters {', '.join(_LETTERS)}"
+    )
 
 
 def plain_document(item: Item) -> bytes:
@@ -136,11 +156,8 @@ def plain_value(value: dict[str, Any]) -> object:
     try:
         ((letter, content),) = value.items()
         return _PLAIN[letter](content)
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise ConvertError(
-            f"writing a plain document: found {error!r}, expected attribute values with one of the "
-            f"type letters {', '.join(_LOWER)}"
-        ) from error
+    except _NOT_DYNAMODB_JSON as error:
+        raise _not_dynamodb_json(error) from error
 
 
 def _plain_number(text: str) -> orjson.Fragment:

@@ -81,7 +81,8 @@ class ScanPayload:
         for raw in self.items:
             item = parse_item(raw)
             key = layout.key(key_values(item))
-            records.append((key, head + _json_string(write_document(item)) + tail))
+            text = write_document(item).decode()
+            records.append((key, head + orjson.dumps(text) + tail))
         if records and self.last_info:
             last_tail = layout.frame(self.last_info, _read_facts(self.last_info)).tail
             key_bytes, value_bytes = records[-1]

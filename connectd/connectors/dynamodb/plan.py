@@ -88,8 +88,8 @@ class PageLayout:
     """The bytes of keys and values, but for what differs from record to record."""
 
     envelope: EnvelopeSettings
-    key_names: tuple[str, ...]
-    key_head: bytes
+    key_heads: tuple[bytes, ...]
+    """What stands before the value of each key field."""
     key_tail: bytes
     value_head: bytes
     value_tail: bytes
@@ -103,20 +103,22 @@ class PageLayout:
         value_head, value_tail = _schema_envelope(plan.envelope.value_schema, value_carries_schema)
         return cls(
             envelope=plan.envelope,
-            key_names=plan.key_schema.field_names(sanitise=plan.envelope.sanitises_names),
-            key_head=key_head,
-            key_tail=key_tail,
+            key_heads=tuple(
+                (b"," if index else key_head + b"{") + document.json_bytes(field.name) + b":"
+                for index, field in enumerate(plan.key_connect_schema.fields)
+            ),
+            key_tail=b"}" + key_tail,
             value_head=value_head,
             value_tail=value_tail,
         )
 
     def key(self, values: tuple[str, ...]) -> bytes:
         """The Kafka key."""
-        return (
-            self.key_head
-            + document.json_bytes(dict(zip(self.key_names, values, strict=True)))
-            + self.key_tail
-        )
+        heads = self.key_heads
+        text = heads[0] + document.json_bytes(values[0])
+        if len(heads) == 2:
+            text += heads[1] + document.json_bytes(values[1])
+        return text + self.key_tail
 
     def frame(self, info: SourceInfo, facts: RecordFacts) -> ValueFrame:
         """The bytes around the documents of all records with these facts.
