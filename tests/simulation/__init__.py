@@ -1,0 +1,1 @@
+"""Seeded crashes and faults against a whole worker process; ``make soak`` runs them at length."""
