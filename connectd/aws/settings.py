@@ -77,17 +77,10 @@ class AwsSettings:
     def _check_endpoints(self) -> None:
         for name in ("dynamodb_endpoint", "streams_endpoint", "tagging_endpoint", "sts_endpoint"):
             url = getattr(self, name)
-            if url is None:
-                continue
-            parts = urlsplit(url)
-            if (
-                parts.scheme not in {"http", "https"}
-                or not parts.hostname
-                or parts.username is not None
-                or parts.query
-            ):
+            if url is not None and not _is_endpoint(url):
+                # What stands before an @ may be a password.
                 raise ConfigError(
-                    f"AWS {name.replace('_', ' ')} is {url!r}: "
+                    f"AWS {name.replace('_', ' ')} is {url.rpartition('@')[2]!r}: "
                     "expected http://host[:port] or https://host[:port]"
                 )
 
@@ -111,3 +104,13 @@ class AwsSettings:
     def call_deadline_s(self) -> float:
         """The longest that one call may take, connecting included."""
         return self.connect_timeout_s + self.read_timeout_s
+
+
+def _is_endpoint(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port != 0
+    except ValueError:
+        return False
+    is_plain = parts.username is None and not parts.query and not parts.fragment
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and has_port and is_plain

@@ -1,0 +1,1 @@
+"""The AWS adapter: signing, errors, credentials, transport, clients."""
