@@ -19,13 +19,21 @@ OffsetKey = tuple[str, SourcePartition | None]
 
 
 def encode_key(connector: str, partition: SourcePartition) -> bytes:
-    """The key of a partition's records."""
-    return compact_json.dumps([connector, partition.to_dict()])
+    """The key of a partition's records.
+
+    Raises:
+        ConfigError: it cannot be written as JSON.
+    """
+    return _dumps([connector, partition.to_dict()])
 
 
 def encode_value(offset: SourceOffset | None) -> bytes | None:
-    """The value of a record; None is a tombstone."""
-    return None if offset is None else compact_json.dumps(dict(offset))
+    """The value of a record; None is a tombstone.
+
+    Raises:
+        ConfigError: it cannot be written as JSON.
+    """
+    return None if offset is None else _dumps(dict(offset))
 
 
 def decode_key(key: bytes | None) -> OffsetKey:
@@ -70,6 +78,13 @@ def normalised(members: Mapping[str, object], what: str) -> dict[str, Primitive]
                 f"but field {name} contains {type(value).__name__}"
             )
     return _flat(dict(members), what)
+
+
+def _dumps(document: object) -> bytes:
+    try:
+        return compact_json.dumps(document)
+    except ValueError as error:
+        raise ConfigError(f"writing an offset: {error}") from error
 
 
 def _parse(text: bytes | None, what: str) -> object:
