@@ -1,0 +1,10 @@
+"""``make bench NAME=stream``: from the scripted stream into Kafka, against a boto3 loop."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import rig
+
+if __name__ == "__main__":
+    rig.measure("stream", sys.argv[1:])
