@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tests.fakes.attributes import Item, StoredItem, canonical_item, encode
+from tests.fakes.items import Page
 from tests.fakes.keys import HashRange, key_at
 from tests.fakes.records import RecordFormat
 
@@ -103,6 +104,28 @@ class LoadedItems:
         """The item itself."""
         return self._filling.item(self.hash_at(index), index)
 
+    def read(self, page: Page, first: int, end: int) -> int | None:
+        """Put items on a page; written out flat, because benchmarks wait for this loop."""
+        wires, sizes, add = self._filling.wires, self._filling.sizes, page.wires.append
+        size, bytes_max = page.size, page.bytes_max
+        stop = min(end, first + page.count_max - len(page.wires))
+        hash_, version = self.hash_at(first), VERSION_START + 2 * first
+        last = None
+        for index in range(first, stop):
+            variant = index % VARIANTS
+            add(wires[variant] % (hash_, version))
+            size += sizes[variant]
+            if size > bytes_max:
+                last = index
+                break
+            hash_ += self._stride
+            version += 2
+        else:
+            if len(page.wires) >= page.count_max:
+                last = stop - 1
+        page.size = size
+        return last
+
     def index_from(self, hash_: int) -> int:
         """The first index whose hash is at least ``hash_``."""
         return min(self.count, max(0, -((self._origin - hash_) // self._stride)))
@@ -141,6 +164,16 @@ class Cycle:
         self.survivors = [(key, last[key]) for key in range(self.inserts - removed)]
 
 
+class _Template(NamedTuple):
+    """The text of one record of the period, with ``%b`` where hash, versions and numbers go."""
+
+    wire: bytes
+    size: int  # SizeBytes
+    key: int  # which of the cycle's keys
+    shows_new: bool
+    back: int | None  # how many positions ago the old image was written, if it is shown
+
+
 class ChangeRun:
     """The bulk records of one shard; see ``shards.BulkRun``."""
 
@@ -167,55 +200,73 @@ class ChangeRun:
         self._format = format_
         self._first_sequence = first_sequence
         self._step = sequence_step
-        self._templates: dict[tuple[int, int], tuple[bytes, int]] = {}
+        # Slots and variants repeat together after so many positions.
+        self._period = math.lcm(cycle.length, VARIANTS)
+        self._templates: dict[int, _Template] = {}
 
     def sequence(self, position: int) -> int:
         """The record's sequence number."""
         return self._first_sequence + position * self._step
 
-    def record(self, position: int) -> tuple[bytes, int]:
-        """The record's wire bytes and its ``SizeBytes``."""
-        number, at = divmod(position, self.cycle.length)
-        slot = self.cycle.slots[at]
-        hash_ = self.origin + (number * self.cycle.inserts + slot.key) * self.stride
-        variant = position % VARIANTS
-        # The template depends on the slot and both variants; the older one follows from the pair.
-        template = self._templates.get((at, variant))
-        if template is None:
-            template = self._templates[at, variant] = self._template(slot, position, at)
-        values: list[int] = [hash_]
-        if slot.event_name != "REMOVE" and self._format.has_new:
-            values += (hash_, VERSION_START + 2 * position)
-        if slot.previous is not None and self._format.has_old:
-            previous = position - at + slot.previous
-            values += (hash_, VERSION_START + 2 * previous)
-        sequence = self._first_sequence + position * self._step
-        values += (sequence, self._format.event_id(sequence))
-        return template[0] % tuple(values), template[1]
+    def read(self, position: int, stop: int, bytes_max: int) -> tuple[list[bytes], int]:
+        """The records up to ``stop`` or ``bytes_max``, at least one, and their ``SizeBytes``.
 
-    def _template(self, slot: _Slot, position: int, at: int) -> tuple[bytes, int]:
-        filling = self.filling
-        keys = b'{"%s":{"S":"~%%016x"}}' % filling.hash_name.encode().replace(b"%", b"%%")
-        size = len(filling.hash_name.encode()) + 17
-        new = old = None
-        if slot.event_name != "REMOVE":
-            new = filling.wires[position % VARIANTS]
-            size += filling.sizes[position % VARIANTS] if self._format.has_new else 0
-        if slot.previous is not None:
-            previous = (position - at + slot.previous) % VARIANTS
-            old = filling.wires[previous]
-            size += filling.sizes[previous] if self._format.has_old else 0
+        Written out flat, because benchmarks wait for this loop.
+        """
+        records: list[bytes] = []
+        total = 0
+        length, inserts = self.cycle.length, self.cycle.inserts
+        event_id = self._format.event_id
+        for at in range(position, stop):
+            template = self._templates.get(at % self._period) or self._template(at % self._period)
+            total += template.size
+            if records and total > bytes_max:
+                total -= template.size
+                break
+            place = self.origin + (at // length * inserts + template.key) * self.stride
+            hash_ = b"%016x" % place
+            sequence = b"%d" % (self._first_sequence + at * self._step)
+            tail = (sequence, event_id(sequence))
+            new: tuple[bytes, ...] = (
+                (hash_, b"%d" % (VERSION_START + 2 * at)) if template.shows_new else ()
+            )
+            old: tuple[bytes, ...] = ()
+            if template.back is not None:
+                old = (hash_, b"%d" % (VERSION_START + 2 * (at - template.back)))
+            records.append(template.wire % (hash_, *new, *old, *tail))
+        return records, total
+
+    def _template(self, at: int) -> _Template:
+        slot_at = at % self.cycle.length
+        slot = self.cycle.slots[slot_at]
+        size = len(self.filling.hash_name.encode()) + len(key_at(0))
+        shows_new = slot.event_name != "REMOVE" and self._format.has_new
+        new = old = back = None
+        if shows_new:
+            new, new_size = self._image(at)
+            size += new_size
+        if slot.previous is not None and self._format.has_old:
+            back = slot_at - slot.previous
+            old, old_size = self._image(at - back)
+            size += old_size
         wire = self._format.assemble(
             created_s=self.created_s,
-            keys=keys,
+            keys=b'{"%b":{"S":"~%%b"}}' % self.filling.hash_name.encode().replace(b"%", b"%%"),
             new=new,
             old=old,
-            sequence=b"%d",
+            sequence=b"%b",
             size=size,
-            event_id=b"%032x",
+            event_id=b"%b",
             event_name=slot.event_name,
         )
-        return wire, size
+        template = _Template(wire, size, slot.key, shows_new, back)
+        self._templates[at] = template
+        return template
+
+    def _image(self, number: int) -> tuple[bytes, int]:
+        variant = number % VARIANTS
+        wire = self.filling.wires[variant].replace(b"%016x", b"%b").replace(b"%d", b"%b")
+        return wire, self.filling.sizes[variant]
 
 
 class SurvivingItems:
@@ -242,6 +293,10 @@ class SurvivingItems:
         return self._run.filling.item(
             self.hash_at(index), number * self._run.cycle.length + last_slot
         )
+
+    def read(self, page: Page, first: int, end: int) -> int | None:
+        """Put items on a page."""
+        return next((index for index in range(first, end) if page.add(self.item(index))), None)
 
     def index_from(self, hash_: int) -> int:
         """The first index whose hash is at least ``hash_``."""

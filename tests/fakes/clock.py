@@ -22,6 +22,7 @@ class FakeClock:
     def __init__(self, source: Callable[[], float], *, start_s: float) -> None:
         self._source = source
         self._offset_s = start_s - source()
+        self._date = -1, ""
 
     @classmethod
     def running(cls) -> FakeClock:
@@ -58,4 +59,7 @@ class FakeClock:
 
     def http_date(self) -> str:
         """The value of the HTTP header ``Date``."""
-        return formatdate(self.now_s(), usegmt=True)
+        second = int(self.now_s())
+        if second != self._date[0]:
+            self._date = second, formatdate(second, usegmt=True)
+        return self._date[1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import cast
 
@@ -26,6 +27,16 @@ class _BadRequestError(Exception):
     """The bytes on the connection are no request that this server understands."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A request without its body."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body_length: int
+
+
 class _Connection(asyncio.Protocol):
     """One client connection."""
 
@@ -36,6 +47,7 @@ class _Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
         self._pending: asyncio.TimerHandle | None = None
+        self._head: _Head | None = None  # of a request whose body is still to come
         self._is_answering = False
         self._is_paused = False
 
@@ -86,12 +98,29 @@ class _Connection(asyncio.Protocol):
                 self._write(answer)
 
     def _next_request(self) -> tuple[str, str, dict[str, str], bytes] | None:
-        head_end = self._buffer.find(b"\r\n\r\n")
-        if head_end < 0:
+        if self._head is None:
+            self._head = self._next_head()
+            if self._head is None:
+                return None
+        head = self._head
+        if len(self._buffer) < head.body_length:
+            is_asked = head.headers.get("expect", "").lower() == "100-continue"
+            if is_asked and not self._buffer and self._transport is not None:
+                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            return None
+        body = bytes(self._buffer[: head.body_length])
+        del self._buffer[: head.body_length]
+        self._head = None
+        return head.method, head.path, head.headers, body
+
+    def _next_head(self) -> _Head | None:
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
             if len(self._buffer) > HEAD_BYTES_MAX:
                 raise _BadRequestError("the head of the request is too long")
             return None
-        lines = self._buffer[:head_end].decode("latin-1").split("\r\n")
+        lines = self._buffer[:end].decode("latin-1").split("\r\n")
+        del self._buffer[: end + 4]
         headers = {}
         for line in lines[1:]:
             name, _, value = line.partition(":")
@@ -103,15 +132,7 @@ class _Connection(asyncio.Protocol):
             raise _BadRequestError(f"not a request: {lines[0]!r}") from None
         if "transfer-encoding" in headers or not 0 <= length <= BODY_BYTES_MAX:
             raise _BadRequestError(f"expected a Content-Length from 0 to {BODY_BYTES_MAX}")
-        body_start = head_end + 4
-        if len(self._buffer) < body_start + length:
-            is_asked = headers.get("expect", "").lower() == "100-continue"
-            if is_asked and self._transport and len(self._buffer) == body_start:
-                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            return None
-        body = bytes(self._buffer[body_start : body_start + length])
-        del self._buffer[: body_start + length]
-        return method, path, headers, body
+        return _Head(method, path, headers, length)
 
     def _write_and_serve(self, answer: Answer) -> None:
         self._pending = None
@@ -132,8 +153,7 @@ class _Connection(asyncio.Protocol):
         body = answer.body
         if answer.ending is Ending.TRUNCATED:
             body = body[: len(body) // 2]
-        transport.write("\r\n".join(head).encode("latin-1"))
-        transport.write(body)
+        transport.writelines(["\r\n".join(head).encode("latin-1"), body])
         if answer.ending is Ending.TRUNCATED:
             transport.close()
             return

@@ -8,11 +8,28 @@ through the API hides the bulk item at its position.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tests.fakes.attributes import StoredItem
 from tests.fakes.keys import HASH_SPACE, Position, key_at
+
+
+@dataclass(slots=True)
+class Page:
+    """What one read gathers: at most ``count_max`` items, or what takes it over ``bytes_max``."""
+
+    count_max: int
+    bytes_max: int
+    wires: list[bytes] = field(default_factory=list)
+    size: int = 0
+    last: Position | None = None  # of the item that made the page full
+
+    def add(self, item: StoredItem) -> bool:
+        """Add an item; whether the page is full now."""
+        self.wires.append(item.wire)
+        self.size += item.size
+        return self.size > self.bytes_max or len(self.wires) >= self.count_max
 
 
 class BulkItems(Protocol):
@@ -30,6 +47,10 @@ class BulkItems(Protocol):
 
     def item(self, index: int) -> StoredItem:
         """The item itself."""
+        ...
+
+    def read(self, page: Page, first: int, end: int) -> int | None:
+        """Put the items from ``first`` up to ``end`` on a page; the index that made it full."""
         ...
 
     def index_from(self, hash_: int) -> int:
@@ -87,36 +108,40 @@ class ItemStore:
             bisect.insort(self._order, position)
         self._written[position] = item
 
-    def walk(
-        self, low: int, high: int, after: Position | None = None
-    ) -> Iterator[tuple[Position, StoredItem]]:
-        """The items with ``low <= hash < high`` that stand after a position, in scan order."""
+    def read(self, page: Page, low: int, high: int, after: Position | None = None) -> None:
+        """Put the items with ``low <= hash < high`` after a position on a page, till it is full."""
         start = bisect.bisect_left(self._order, (low,))
         if after is not None:
             start = max(start, bisect.bisect_right(self._order, after))
             low = max(low, after.hash)
         previous = after
-        for written_at in range(start, bisect.bisect_left(self._order, (high,))):
-            position = self._order[written_at]
-            yield from self._walk_bulk(low, position.hash + 1, previous, position)
+        for at in range(start, bisect.bisect_left(self._order, (high,))):
+            position = self._order[at]
+            self._read_bulk(page, (low, position.hash + 1), previous, position)
+            if page.last is not None:
+                return
             item = self._written[position]
-            if item is not None:
-                yield position, item
+            if item is not None and page.add(item):
+                page.last = position
+                return
             previous = position
             low = position.hash
-        yield from self._walk_bulk(low, high, previous, None)
+        self._read_bulk(page, (low, high), previous, None)
 
-    def _walk_bulk(
-        self, low: int, high: int, after: Position | None, before: Position | None
-    ) -> Iterator[tuple[Position, StoredItem]]:
+    def _read_bulk(
+        self, page: Page, hashes: tuple[int, int], after: Position | None, before: Position | None
+    ) -> None:
+        low, high = hashes
         for part in self._bulk:
-            first, last = part.index_from(low), part.index_from(min(high, HASH_SPACE))
-            if first < last and after is not None and _bulk_position(part, first) <= after:
+            first, end = part.index_from(low), part.index_from(min(high, HASH_SPACE))
+            if first < end and after is not None and _bulk_position(part, first) <= after:
                 first += 1
-            if first < last and before is not None and _bulk_position(part, last - 1) >= before:
-                last -= 1
-            for index in range(first, last):
-                yield _bulk_position(part, index), part.item(index)
+            if first < end and before is not None and _bulk_position(part, end - 1) >= before:
+                end -= 1
+            last = part.read(page, first, end)
+            if last is not None:
+                page.last = _bulk_position(part, last)
+                return
 
 
 def _bulk_position(part: BulkItems, index: int) -> Position:

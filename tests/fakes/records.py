@@ -15,8 +15,6 @@ from tests.fakes.wire import aws_seconds
 VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 
 _BY_SERVICE = b',"userIdentity":{"PrincipalId":"dynamodb.amazonaws.com","Type":"Service"}'
-_ID_MULTIPLIER = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd: the mapping to event ids is one to one
-_ID_MASK = (1 << 128) - 1
 
 
 class Change(NamedTuple):
@@ -43,7 +41,7 @@ class RecordFormat:
 
     region: str
     view_type: str
-    salt: int  # keeps event ids of different streams apart
+    salt: int  # 32 bits that keep event ids of different streams apart
 
     @property
     def has_new(self) -> bool:
@@ -55,9 +53,9 @@ class RecordFormat:
         """Whether records carry the item as it was."""
         return self.view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 
-    def event_id(self, sequence: int) -> int:
-        """A 128-bit id, different for every record of every stream."""
-        return (sequence * _ID_MULTIPLIER + self.salt) & _ID_MASK
+    def event_id(self, sequence: bytes) -> bytes:
+        """32 hex digits, different for every record of every stream."""
+        return b"%08x" % self.salt + sequence.zfill(24)
 
     def size_of(self, change: Change) -> int:
         """``SizeBytes``: the key and the images that the view type shows."""
@@ -70,14 +68,15 @@ class RecordFormat:
 
     def encode(self, change: Change) -> bytes:
         """The record as GetRecords sends it."""
+        sequence = b"%d" % change.sequence
         return self.assemble(
             created_s=change.created_s,
             keys=change.keys.wire,
             new=change.new.wire if change.new is not None else None,
             old=change.old.wire if change.old is not None else None,
-            sequence=b"%d" % change.sequence,
+            sequence=sequence,
             size=self.size_of(change),
-            event_id=b"%032x" % self.event_id(change.sequence),
+            event_id=self.event_id(sequence),
             event_name=change.event_name,
             by_service=change.by_service,
         )

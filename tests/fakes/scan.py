@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from tests.fakes.attributes import encode
+from tests.fakes.items import Page
 from tests.fakes.keys import HASH_SPACE, HashRange, Position
 from tests.fakes.tables import Table
 from tests.fakes.wire import Payload, Reply, refuse_unknown, validation
@@ -120,41 +121,31 @@ def _start(table: Table, payload: Payload, hashes: HashRange) -> Position:
 
 def scan_page(table: Table, request: ScanRequest) -> Reply:
     """Read one page."""
-    wires: list[bytes] = []
-    size = 0
-    limit = request.limit or SCAN_BYTES_MAX
-    last = None
-    for position, item in table.items.walk(*request.hashes, request.after):
-        wires.append(item.wire)
-        size += item.size
-        if size > SCAN_BYTES_MAX or len(wires) >= limit:
-            last = position
-            break
-    units = _units(table, request, size, last)
-    return Reply(_body(table, request, wires, last, units), len(wires), units)
+    page = Page(count_max=request.limit or SCAN_BYTES_MAX, bytes_max=SCAN_BYTES_MAX)
+    table.items.read(page, *request.hashes, request.after)
+    units = _units(table, request, page)
+    return Reply(_body(table, request, page, units), len(page.wires), units)
 
 
-def _units(table: Table, request: ScanRequest, size: int, last: Position | None) -> float:
+def _units(table: Table, request: ScanRequest, page: Page) -> float:
     per_unit = 1.0 if request.is_consistent else 0.5
     low = request.after.hash if request.after else request.hashes.low
-    high = last.hash if last else request.hashes.high - 1
-    blocks = max(math.ceil(size / READ_UNIT_BYTES), table.partitions_touched(low, high))
+    high = page.last.hash if page.last else request.hashes.high - 1
+    blocks = max(math.ceil(page.size / READ_UNIT_BYTES), table.partitions_touched(low, high))
     return per_unit * blocks
 
 
-def _body(
-    table: Table, request: ScanRequest, wires: list[bytes], last: Position | None, units: float
-) -> bytes:
+def _body(table: Table, request: ScanRequest, page: Page, units: float) -> bytes:
     parts = [b"{"]
     if request.capacity in ("TOTAL", "INDEXES"):
         consumed: dict[str, Any] = {"CapacityUnits": units, "TableName": table.name}
         if request.capacity == "INDEXES":
             consumed["Table"] = {"CapacityUnits": units}
         parts += (b'"ConsumedCapacity":', orjson.dumps(consumed), b",")
-    parts.append(b'"Count":%d' % len(wires))
+    parts.append(b'"Count":%d' % len(page.wires))
     if not request.counts_only:
-        parts += (b',"Items":[', b",".join(wires), b"]")
-    if last is not None:
-        parts += (b',"LastEvaluatedKey":', encode(table.schema.key_at(last)))
-    parts.append(b',"ScannedCount":%d}' % len(wires))
+        parts += (b',"Items":[', b",".join(page.wires), b"]")
+    if page.last is not None:
+        parts += (b',"LastEvaluatedKey":', encode(table.schema.key_at(page.last)))
+    parts.append(b',"ScannedCount":%d}' % len(page.wires))
     return b"".join(parts)

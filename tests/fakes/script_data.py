@@ -9,6 +9,7 @@ import orjson
 
 from tests.fakes import bulk
 from tests.fakes.attributes import Item
+from tests.fakes.items import Page
 from tests.fakes.keys import HASH_SPACE, HashRange, KeySchema
 from tests.fakes.script_parts import Commands
 from tests.fakes.service_items import checked_put
@@ -165,7 +166,9 @@ class DataCommands(Commands):
         items = self._table(table).items
         if items.count > ITEMS_SHOWN_MAX:
             raise ValueError(f"table {table} has {items.count} items: scan it instead")
-        return [orjson.loads(item.wire) for _, item in items.walk(0, HASH_SPACE)]
+        page = Page(count_max=ITEMS_SHOWN_MAX + 1, bytes_max=items.size_total)
+        items.read(page, 0, HASH_SPACE)
+        return [orjson.loads(wire) for wire in page.wires]
 
     def history(self, table: str) -> list[ItemHistory]:
         """The true sequence of states of every item that was written one by one."""

@@ -25,8 +25,8 @@ class BulkRun(Protocol):
     count: int
     created_s: int
 
-    def record(self, position: int) -> tuple[bytes, int]:
-        """The record's wire bytes and its ``SizeBytes``."""
+    def read(self, position: int, stop: int, bytes_max: int) -> tuple[list[bytes], int]:
+        """The records up to ``stop`` or ``bytes_max``, at least one, and their ``SizeBytes``."""
         ...
 
     def sequence(self, position: int) -> int:
@@ -117,17 +117,18 @@ class ShardLog:
         records: list[bytes] = []
         size = 0
         stop = min(self.readable_end, position + min(limit, PAGE_RECORDS_MAX))
+        if self._bulk is not None and position < min(stop, self._bulk.count):
+            bulk_stop = min(stop, self._bulk.count)
+            records, size = self._bulk.read(position, bulk_stop, PAGE_BYTES_MAX)
+            position += len(records)
+            if position < bulk_stop:
+                return records, position
         while position < stop:
-            if self._bulk is not None and position < self._bulk.count:
-                wire, record_size = self._bulk.record(position)
-            else:
-                change = self._changes[position - self._changes_at]
-                record_size = self._format.size_of(change)
-                wire = b""
-            size += record_size
+            change = self._changes[position - self._changes_at]
+            size += self._format.size_of(change)
             if records and size > PAGE_BYTES_MAX:
                 break
-            records.append(wire or self._format.encode(change))
+            records.append(self._format.encode(change))
             position += 1
         return records, position
 
