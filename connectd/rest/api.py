@@ -1,0 +1,29 @@
+"""The application: every route, and the frame around them."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+
+from connectd.rest import connectors, offsets, plugins, root, tables, tasks
+from connectd.rest.errors import on_http_exception
+from connectd.rest.resource import RawPaths
+from connectd.runtime.herder import Herder
+
+
+def create_api(herder: Herder) -> FastAPI:
+    """The ASGI application of a worker; no generated pages, only what Kafka Connect answers."""
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        routes=[
+            route
+            for area in (root, connectors, tasks, offsets, plugins, tables)
+            for route in area.routes(herder)
+        ],
+        exception_handlers={HTTPException: on_http_exception},
+    )
+    app.add_middleware(RawPaths)
+    return app

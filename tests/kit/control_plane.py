@@ -1,0 +1,237 @@
+"""A whole control plane in one loop: herder, worker and REST on memory stores and probes.
+
+``async with control_plane() as plane`` runs the herder as a job, as the composition root does;
+``plane.client`` talks to its API. ``settle`` lets everything happen that can happen now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from connectd.aio.clock import LoopClock
+from connectd.aio.jobs import JobGroup
+from connectd.aio.scheduler import PollScheduler
+from connectd.configdef import parsing
+from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
+from connectd.errors import ConfigError, NotFoundError
+from connectd.model.cluster import Config
+from connectd.model.status import Status
+from connectd.plugins import spi
+from connectd.rest.api import create_api
+from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
+from connectd.runtime.lives import LifeMaker, LifeSettings
+from connectd.runtime.membership import SoleMember
+from connectd.runtime.statuses import StatusReporter
+from connectd.runtime.task_runner import TaskSpec
+from connectd.runtime.validation import ThreadRunner
+from connectd.runtime.worker import Worker
+from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
+from tests.kit.asgi_client import AsgiClient
+from tests.kit.probes import PROBE_CLASS, ProbeConnector, ProbeRunner, Probes
+
+T = TypeVar("T")
+
+WORKER_URL = "http://worker:8083/"
+WORKER_ID = "worker:8083"
+WALL_ANCHOR_S = 1_700_000_000.0
+
+SRC: Mapping[str, str] = {
+    "connector.class": PROBE_CLASS,
+    "tasks.max": "1",
+    "probe.topic": "t1",
+}
+"""A config that is valid but for its name."""
+
+
+def src(name: str, **more: str) -> dict[str, str]:
+    """``SRC`` with a name and more keys (underscores stand for dots)."""
+    return {**SRC, "name": name, **{key.replace("_", "."): text for key, text in more.items()}}
+
+
+async def run_inline(call: Callable[[], T]) -> T:
+    """The thread runner of tests: virtual time does not wait for threads."""
+    return call()
+
+
+@dataclass
+class Plane:
+    """Everything a test may want to build differently or look into."""
+
+    probes: Probes
+    configs: MemoryConfigStore
+    offsets: MemoryOffsetStore
+    statuses: MemoryStatusStore
+    herder: Herder
+    worker: Worker
+    client: AsgiClient
+    failures: list[BaseException]
+
+    async def settle(self, duration_s: float = 0.01) -> None:
+        """Let everything happen that is due now (virtual time moves by almost nothing)."""
+        await asyncio.sleep(duration_s)
+
+    async def create(self, name: str, **more: str) -> None:
+        """A running connector; fails the test if it cannot be created."""
+        answer = await self.client.put(f"/connectors/{name}/config", src(name, **more))
+        assert answer.status in (200, 201), answer.body
+        await self.settle()
+
+    async def states(self, name: str) -> tuple[str, list[str]]:
+        """States of a connector and of its tasks, as REST shows them."""
+        body = (await self.client.get(f"/connectors/{name}/status")).json()
+        return body["connector"]["state"], [task["state"] for task in body["tasks"]]
+
+    def status(self, name: str) -> Status | None:
+        """The stored status of a connector."""
+        return self.statuses.connector(name)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What tests vary."""
+
+    settings: HerderSettings = field(default_factory=HerderSettings)
+    lives: LifeSettings = field(default_factory=LifeSettings)
+    resolve: Callable[[Config], Config] = lambda config: config
+    run_blocking: ThreadRunner = run_inline
+    stores: tuple[MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore] | None = None
+    opens: Callable[[], Coroutine[Any, Any, None]] | None = None
+
+
+def _build(options: Options) -> Plane:
+    probes = Probes()
+    connector_class = type("BoundProbeConnector", (ProbeConnector,), {"probes": probes})
+    configs, offsets, statuses = options.stores or (
+        MemoryConfigStore(),
+        MemoryOffsetStore(),
+        MemoryStatusStore(),
+    )
+    if options.opens is not None:
+        configs.open = options.opens  # type: ignore[method-assign]
+    clock = LoopClock(wall_anchor_s=WALL_ANCHOR_S)
+    membership = SoleMember(WORKER_URL, statuses)
+    reporter = StatusReporter(
+        statuses,
+        membership,
+        clock,
+        configs.snapshot,
+        tracks_topics=options.settings.tracks_topics,
+    )
+
+    def find(name: str) -> type[spi.SourceConnector]:
+        if name not in (PROBE_CLASS, "ProbeSource"):
+            raise ConfigError(
+                "Failed to find any class that implements Connector and which name matches "
+                f"{name}, available connectors are: {PROBE_CLASS}"
+            )
+        return connector_class
+
+    def make_runner(spec: TaskSpec) -> ProbeRunner:
+        return ProbeRunner(spec, probes[spec.task_id.connector])
+
+    worker = Worker(
+        LifeMaker(
+            services=spi.WorkerServices(clock, PollScheduler(), {}),
+            offsets=offsets,
+            membership=membership,
+            statuses=reporter,
+            make_connector=lambda name: find(name)(),
+            make_task_runner=make_runner,
+            resolve=options.resolve,
+            settings=options.lives,
+        )
+    )
+    herder = Herder(
+        describe=lambda: WorkerInfo("4.0.0", "c0ffee", "cluster-1"),
+        clock=clock,
+        stores=Stores(configs, offsets, statuses),
+        membership=membership,
+        statuses=reporter,
+        worker=worker,
+        plugins=Plugins(
+            directory=ProbeDirectory(find),
+            connector_class=find,
+            connector_type=lambda name: "source" if "ProbeSource" in name else "unknown",
+            run_blocking=options.run_blocking,
+        ),
+        resolve=options.resolve,
+        settings=options.settings,
+    )
+    client = AsgiClient(create_api(herder))
+    return Plane(probes, configs, offsets, statuses, herder, worker, client, [])
+
+
+@asynccontextmanager
+async def control_plane(options: Options | None = None, **changes: Any) -> AsyncIterator[Plane]:
+    """A running control plane; it is stopped at the end, and its failures are kept."""
+    plane = _build(replace(options or Options(), **changes))
+    jobs = JobGroup("test", on_failure=lambda _, error: plane.failures.append(error))
+    jobs.spawn("herder", plane.herder.run())
+    await plane.settle()
+    try:
+        yield plane
+    finally:
+        plane.herder.stop()
+        assert await jobs.join(deadline_s=120.0), jobs.statistics()
+
+
+class ProbeDirectory:
+    """A small plugin directory over the real parsing rules."""
+
+    def __init__(self, find: Callable[[str], type[spi.SourceConnector]]) -> None:
+        self._find = find
+
+    def list_plugins(self, *, connectors_only: bool) -> Sequence[Mapping[str, str]]:
+        connectors = [{"class": PROBE_CLASS, "type": "source", "version": "1.0"}]
+        converter = {"class": "tests.ProbeConverter", "type": "converter", "version": "1.0"}
+        return connectors if connectors_only else [*connectors, converter]
+
+    def config_keys(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+        try:
+            kind = self._find(plugin)
+        except ConfigError:
+            raise NotFoundError(f"Unknown plugin {plugin}.") from None
+        return [{"name": key.name, "type": key.type.value} for key in kind.config_def()]
+
+    def validate(self, config: Mapping[str, str | None]) -> Mapping[str, Any]:
+        kind = self._find(config.get("connector.class") or "")
+        keys = [*_FRAMEWORK, *kind.config_def()]
+        entries = []
+        for name, found in parsing.evaluate(ConfigDef(keys), config).items():
+            errors = list(found.errors)
+            if name in config and config[name] is None:
+                errors.append("Null value can not be supplied as the configuration value.")
+            entries.append({"definition": {}, "value": {"name": name, "errors": errors}})
+        count = sum(len(entry["value"]["errors"]) for entry in entries)
+        return {
+            "name": config.get("connector.class"),
+            "error_count": count,
+            "groups": ["Common"],
+            "configs": entries,
+        }
+
+
+def _not_blank(name: str, value: Any) -> None:
+    if value == "":
+        raise ConfigError(
+            f"Invalid value {value} for configuration {name}: String may not be empty"
+        )
+
+
+def _at_least_one(name: str, value: Any) -> None:
+    if value is not None and value < 1:
+        raise ConfigError(
+            f"Invalid value {value} for configuration {name}: Value must be at least 1"
+        )
+
+
+_FRAMEWORK = [
+    ConfigKey("name", ConfigType.STRING, "Name.", Importance.HIGH, validator=_not_blank),
+    ConfigKey("connector.class", ConfigType.STRING, "Class.", Importance.HIGH),
+    ConfigKey("tasks.max", ConfigType.INT, "Limit.", Importance.HIGH, "1", validator=_at_least_one),
+    ConfigKey("tasks.max.enforce", ConfigType.BOOLEAN, "Enforce.", Importance.LOW, "true"),
+]
