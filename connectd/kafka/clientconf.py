@@ -100,6 +100,8 @@ def consumer_conf(settings: Settings, *, client_id: str) -> Conf:
     return {
         "client.id": client_id,
         "group.id": client_id,  # librdkafka wants one; no group is ever joined
+        "fetch.wait.max.ms": "100",  # how late the end of a partition is told
+        "isolation.level": "read_uncommitted",  # Java's default, not librdkafka's
         **translate(settings, ClientKind.CONSUMER),
         "enable.auto.commit": "false",
         "enable.partition.eof": "true",

@@ -73,6 +73,7 @@ class PageProducer:
         self._sender = PageSender(conf, name=name, report=self._inbox.push)
         self._on_failure = on_failure
         self._places = asyncio.Semaphore(queue_pages_max)
+        self._place_holders: set[SendJob] = set()
         self._outstanding: dict[SendJob, int] = {}
         self._flushes: dict[asyncio.Future[None], int] = {}
         self._error: ConnectdError | None = None
@@ -99,6 +100,19 @@ class PageProducer:
         except ConnectdError:
             self._places.release()
             raise
+        self._place_holders.add(job)
+        self._hand_over(job)
+
+    def send_nowait(self, job: SendJob) -> None:
+        """Hand over a page although the input queue may be full; the caller bounds its pages.
+
+        Raises:
+            ProduceError, WorkerError: as ``send``.
+        """
+        self._check_usable()
+        self._hand_over(job)
+
+    def _hand_over(self, job: SendJob) -> None:
         self._pages_sent += 1
         self._pages_queued += 1
         self._outstanding[job] = self._pages_sent
@@ -174,9 +188,11 @@ class PageProducer:
     def _on_reports(self, reports: list[Report]) -> None:
         for report in reports:
             match report:
-                case Taken():
+                case Taken(job):
                     self._pages_queued -= 1
-                    self._places.release()
+                    if job in self._place_holders:
+                        self._place_holders.discard(job)
+                        self._places.release()
                 case Settled(job, result):
                     self._settle(job, result)
                 case Failed(error):

@@ -45,6 +45,8 @@ FLUSH_SLICE_S = 0.05
 class Taken:
     """A page has left the input queue: there is a place for another."""
 
+    job: SendJob
+
 
 @dataclass(frozen=True)
 class Settled:
@@ -139,7 +141,7 @@ class PageSender:
     def _step(self) -> None:
         job = self._next_job()
         if job is not None:
-            self._report(Taken())
+            self._report(Taken(job))
             self._take(job)
         # A delivery callback that raises does so out of poll, and ends the thread loudly.
         if self.is_flushing and self._pages:

@@ -1,0 +1,194 @@
+"""Topics and cluster: create, describe, end offsets; waiting for a broker.
+
+``KafkaAdmin`` wraps one AdminClient. Its calls return futures that librdkafka resolves from a
+thread of its own; they are awaited on the loop, each with a deadline. The client is kept in the
+object for as long as anybody awaits: one that is collected earlier takes its answers with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but not marked so
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from connectd.aio.clock import Clock
+from connectd.errors import (
+    AccessDeniedError,
+    BrokerUnavailableError,
+    ConfigError,
+    ConflictError,
+    NotFoundError,
+    RetriableError,
+)
+from connectd.kafka import clientconf, errors
+from connectd.kafka.clientconf import Settings
+
+T = TypeVar("T")
+
+ATTEMPT_S = 5.0
+"""One question to a broker that may be away; asked again until the caller's deadline."""
+
+_LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+RETRY_S = 0.5
+"""Between two such questions."""
+
+
+@dataclass(frozen=True)
+class TopicSpec:
+    """A topic to be created. -1 for partitions or replication factor: the broker's default."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TopicDescription:
+    """A topic that exists. ``cleanup_policy`` is None where its settings may not be read."""
+
+    name: str
+    partitions: int
+    has_leaders: bool
+    cleanup_policy: str | None
+
+
+class KafkaAdmin:
+    """See the module's docstring; used on one event loop."""
+
+    def __init__(self, settings: Settings, *, client_id: str, clock: Clock) -> None:
+        """Create the client; nothing is connected yet.
+
+        Raises:
+            ConfigError: librdkafka does not accept the settings.
+        """
+        conf = clientconf.admin_conf(settings, client_id=client_id)
+        conf["log_level"] = 0  # nobody polls this client: what it says would pile up in memory
+        try:
+            self._client = AdminClient(conf)
+        except KafkaException as error:
+            raise ConfigError(
+                f"creating an admin client: {errors.kafka_error(error).str()}"
+            ) from error
+        self._clock = clock
+
+    async def wait_broker(self, deadline_s: float) -> str:
+        """Wait until a broker answers; returns the id of the cluster.
+
+        Raises:
+            BrokerUnavailableError: none did before the deadline.
+            AccessDeniedError: one did, and refused the credentials.
+        """
+        end = self._clock.monotonic() + deadline_s
+        while True:
+            left_s = end - self._clock.monotonic()
+            try:
+                return await self.cluster_id(min(ATTEMPT_S, max(left_s, 0.1)))
+            except RetriableError as error:
+                if left_s <= RETRY_S:
+                    raise BrokerUnavailableError(
+                        f"waiting for a Kafka broker: none answered within {deadline_s:g} s; check "
+                        "that the brokers run and that bootstrap.servers reaches them"
+                    ) from error
+            await self._clock.sleep(RETRY_S)
+
+    async def cluster_id(self, deadline_s: float) -> str:
+        """The id of the cluster.
+
+        Raises:
+            RetriableError: no answer in time.
+        """
+        answer = await self._answer(
+            self._client.describe_cluster(request_timeout=deadline_s),
+            "describing the cluster",
+            deadline_s,
+        )
+        return str(answer.cluster_id)
+
+    async def create(self, spec: TopicSpec, deadline_s: float) -> bool:
+        """Create a topic; False when it exists already.
+
+        Raises:
+            ConfigError: the cluster cannot have it as asked for (replication factor, settings).
+            AccessDeniedError: the worker may not create it.
+            RetriableError: no answer in time; it may exist by now.
+        """
+        new_topic = NewTopic(
+            spec.name,
+            num_partitions=spec.partitions,
+            replication_factor=spec.replication_factor,
+            config=dict(spec.settings),
+        )
+        asked = self._client.create_topics([new_topic], request_timeout=deadline_s)
+        try:
+            await self._answer(asked[spec.name], f"creating topic {spec.name}", deadline_s)
+        except ConflictError:
+            return False
+        return True
+
+    async def describe(self, topic: str, deadline_s: float) -> TopicDescription | None:
+        """What a topic is like; None when it does not exist. Never creates it.
+
+        Raises:
+            RetriableError: no answer in time.
+            AccessDeniedError: the worker may not even see it.
+        """
+        asked = self._client.describe_topics(TopicCollection([topic]), request_timeout=deadline_s)
+        try:
+            answer = await self._answer(asked[topic], f"describing topic {topic}", deadline_s)
+        except NotFoundError:
+            return None
+        return TopicDescription(
+            name=topic,
+            partitions=len(answer.partitions),
+            has_leaders=all(each.leader is not None for each in answer.partitions),
+            cleanup_policy=await self._cleanup_policy(topic, deadline_s),
+        )
+
+    async def _cleanup_policy(self, topic: str, deadline_s: float) -> str | None:
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        asked = self._client.describe_configs([resource], request_timeout=deadline_s)
+        doing = f"describing the settings of topic {topic}"
+        try:
+            entries = await self._answer(asked[resource], doing, deadline_s)
+        except AccessDeniedError:
+            return None
+        entry = entries.get("cleanup.policy")
+        return None if entry is None else str(entry.value)
+
+    async def end_offsets(self, topic: str, partitions: int, deadline_s: float) -> dict[int, int]:
+        """Offset of the next record of each partition, asked for now.
+
+        Raises:
+            RetriableError: no answer in time.
+        """
+        places = {TopicPartition(topic, each): _LATEST for each in range(partitions)}
+        asked = self._client.list_offsets(places, request_timeout=deadline_s)
+        doing = f"listing the end offsets of topic {topic}"
+        answers = await asyncio.gather(
+            *(self._answer(future, doing, deadline_s) for future in asked.values())
+        )
+        return {
+            place.partition: answer.offset for place, answer in zip(asked, answers, strict=True)
+        }
+
+    async def _answer(self, future: Future[T], doing: str, deadline_s: float) -> T:
+        try:
+            # librdkafka's own timeout comes first as a rule, and says more.
+            return await asyncio.wait_for(asyncio.wrap_future(future), deadline_s + 1.0)
+        except KafkaException as error:
+            raise errors.translate(error, doing) from error
+        except TimeoutError as error:
+            raise BrokerUnavailableError(f"{doing}: no answer within {deadline_s:g} s") from error
