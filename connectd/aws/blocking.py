@@ -90,4 +90,5 @@ class BlockingCalls:
                     await self._free.acquire()
         except TimeoutError:
             return False
+        self._executor.shutdown(wait=True)  # all threads are idle: they end at once
         return True

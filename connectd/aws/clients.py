@@ -81,6 +81,7 @@ class AwsClients:
         self._blocking: BlockingCalls | None = None
         self._keys: CredentialsSource | None = None
         self._transport: AiohttpTransport | None = None
+        self._made: _Made | None = None
 
     async def open(self) -> None:
         """Make the clients. Raises ``ConfigError`` for a region or profile that does not exist.
@@ -92,14 +93,14 @@ class AwsClients:
         self._blocking = BlockingCalls(threads_max=CONTROL_PLANE_CALLS_MAX)
         time = NotedTime(self._clock)
         try:
-            made = await self._blocking.run(
+            self._made = await self._blocking.run(
                 Call("opening AWS clients", self.settings.region),
                 _OPEN_DEADLINE_S,
                 _make,
                 self.settings,
                 time,
             )
-            await self._open(made, self._blocking, time)
+            await self._open(self._made, self._blocking, time)
         except BaseException:
             await self.close()
             raise
@@ -163,6 +164,10 @@ class AwsClients:
         if self._blocking is not None:
             await self._blocking.close(deadline_s=_CLOSE_DEADLINE_S)
             self._blocking = None
+        if self._made is not None:
+            for client in (self._made.dynamodb, self._made.streams, self._made.tagging):
+                client.close()
+            self._made = None
 
 
 @dataclass(frozen=True)

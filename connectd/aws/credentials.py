@@ -252,4 +252,5 @@ class CredentialsSource:
     def close(self) -> None:
         """Forget the keys and let the thread end after what it is doing."""
         self._frozen = None
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        # An idle thread ends at once; one that waits for AWS is not waited for.
+        self._executor.shutdown(wait=self._flight is None, cancel_futures=True)

@@ -91,9 +91,12 @@ _CODES_BY_ERROR: dict[type[ConnectdError], str] = {
     AccessDeniedError: """
         AccessDenied AccessDeniedException AuthFailure ExpiredToken ExpiredTokenException
         ExpiredTradeInTokenException IDPRejectedClaim IDPRejectedClaimException
-        IncompleteSignature IncompleteSignatureException InvalidAccessKeyId
-        InvalidAuthorizationMessageException InvalidClientTokenId InvalidIdentityToken
-        InvalidIdentityTokenException InvalidSignatureException KMSAccessDeniedException
+        IncompleteSignature IncompleteSignatureException InsufficientSessionLifetime
+        InsufficientSessionLifetimeException InvalidAccessKeyId
+        InvalidAuthorizationMessageException InvalidClientTokenId InvalidContextAssertion
+        InvalidContextAssertionException InvalidIdentityToken InvalidIdentityTokenException
+        InvalidSignatureException InvalidSubjectCredentials
+        InvalidSubjectCredentialsException KMSAccessDeniedException
         MissingAuthenticationToken MissingAuthenticationTokenException NotAuthorized
         OptInRequired OutboundWebIdentityFederationDisabledException RegionDisabledException
         RequestExpired RequestTimeTooSkewed SessionDurationEscalationException

@@ -6,15 +6,19 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, Self, TypeVar
 
 import orjson
 
+from connectd.aws.control import ControlPlane
 from connectd.aws.endpoints import FixedEndpoint
 from connectd.aws.errors import Call
 from connectd.aws.signing import FrozenCredentials
 from connectd.aws.transport import HttpAnswer
 from connectd.aws.wire import JsonWire
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 CALL = Call("dynamodb:Scan", "table orders")
 
@@ -141,7 +145,7 @@ class LoopbackServer:
         self.requests: list[Request] = []
         self.url = ""
 
-    async def __aenter__(self) -> LoopbackServer:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
         port = self._server.sockets[0].getsockname()[1]
         self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{port}"
@@ -190,3 +194,16 @@ class LoopbackServer:
         writer.write("\r\n".join([*head_out, "", ""]).encode("latin-1") + reply.body)
         await writer.drain()
         return not reply.closes
+
+
+class DirectControl(ControlPlane):
+    """Calls the method here and now, in place of a thread."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    async def call(
+        self, call: Call, method: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        self.calls.append(call)
+        return method(*args, **kwargs)
