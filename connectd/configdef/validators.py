@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from connectd.configdef.definition import Validator
-from connectd.configdef.values import Secret, invalid_value, java_text
+from connectd.configdef.values import Secret, invalid_value, java_text, trim
 
 PARTITIONS_TEXT = "Number of partitions must be positive, or -1 to use the broker's default"
 REPLICATION_FACTOR_TEXT = (
@@ -225,6 +225,18 @@ class _Url:
 
 
 @dataclass(frozen=True)
+class _Servers:
+    def __call__(self, name: str, value: object) -> None:
+        for server in _strings(name, value):
+            host, colon, port = server.rpartition(":")
+            if not (host and colon and port.isascii() and port.isdigit() and int(port) <= 65535):
+                raise invalid_value(name, server, "Expected host:port")
+
+    def __str__(self) -> str:
+        return "list of host:port"
+
+
+@dataclass(frozen=True)
 class _AllOf:
     parts: tuple[Validator, ...]
 
@@ -246,19 +258,6 @@ class _Optional:
 
     def __str__(self) -> str:
         return f"{self.part} or not set"
-
-
-non_null: Validator = _NonNull()
-"""The value must be there."""
-
-non_empty: Validator = _NonEmpty()
-"""A string with at least one character; None passes."""
-
-non_empty_no_control: Validator = _NonEmptyNoControl()
-"""A connector's name: not empty and without ISO control characters; None passes."""
-
-regex: Validator = _Regex()
-"""A pattern, or a list of them; None passes."""
 
 
 def at_least(minimum: float) -> Validator:
@@ -314,6 +313,27 @@ def all_of(*parts: Validator) -> Validator:
 def optional(part: Validator) -> Validator:
     """The part, unless the value is not set."""
     return _Optional(part)
+
+
+non_null: Validator = _NonNull()
+"""The value must be there."""
+
+non_empty: Validator = _NonEmpty()
+"""A string with at least one character; None passes."""
+
+non_empty_no_control: Validator = _NonEmptyNoControl()
+"""A connector's name: not empty and without ISO control characters; None passes."""
+
+servers: Validator = all_of(non_empty_list(), _Servers())
+"""A list of ``host:port``, at least one."""
+
+regex: Validator = _Regex()
+"""A pattern, or a list of them; None passes."""
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing is left of a text once trimmed."""
+    return not trim(text)
 
 
 def _strings(name: str, value: object) -> Sequence[str]:

@@ -1,0 +1,168 @@
+"""Settings of the REST server that have a syntax of their own (spec kafka-connect A.1.1, A.1.2).
+
+Listeners (``http://:8083``), the URL under which other workers reach this one, and extra response
+headers. Values only: nothing here opens a socket.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from connectd.configdef.validators import is_blank
+from connectd.errors import ConfigError
+
+SCHEMES: Final = ("http", "https")
+PORT_MAX: Final = 65535
+
+_LISTENER: Final = re.compile(
+    r"(?P<scheme>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)"
+)
+_HEADER_ACTIONS: Final = ("set", "add", "setDate", "addDate")
+_EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")  # noqa: S104  names them, binds nothing
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Where the server listens. Host "" is every interface, port 0 one that is free."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def authority(self) -> str:
+        """``host:port``, an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class ResponseHeader:
+    """A header that is put on every response; ``action`` is set, add, setDate or addDate."""
+
+    action: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Advertised:
+    """What the user wants others to see of this worker; None where the listener's own holds."""
+
+    scheme: str | None
+    host: str | None
+    port: int | None
+
+    def url(self, bound: Sequence[Listener], local_host: str) -> str:
+        """The URL of this worker for others, ending in "/".
+
+        ``bound`` are the listeners with the ports that they really got; ``local_host`` is an
+        address of this machine, used when neither the user nor the listener names one.
+
+        Raises:
+            ConfigError: no listener has the scheme that is to be advertised.
+        """
+        schemes = [listener.scheme for listener in bound]
+        scheme = self.scheme or ("http" if "http" in schemes else "https")
+        listener = next((each for each in bound if each.scheme == scheme), None)
+        if listener is None:
+            raise ConfigError(
+                f"rest.advertised.listener is {scheme}, but listeners has {', '.join(schemes)}; "
+                f"add a listener of scheme {scheme}"
+            )
+        host = self.host or listener.host
+        if host in _EVERY_INTERFACE:
+            host = local_host
+        port = listener.port if self.port is None else self.port
+        return f"{scheme}://{Listener(scheme, host, port).authority}/"
+
+
+def worker_id(url: str) -> str:
+    """``host:port`` of an advertised URL: the worker's name in every status."""
+    return url.partition("://")[2].rstrip("/")
+
+
+def parse_listener(text: str) -> Listener:
+    """One listener.
+
+    Raises:
+        ConfigError: in Kafka's words.
+    """
+    match = _LISTENER.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(
+            f"Listener doesn't have the right format (protocol://hostname:port). Found: {text}"
+        )
+    scheme = match["scheme"].lower()
+    if scheme not in SCHEMES:
+        raise ConfigError(f'Listener protocol must be either "http" or "https". Found: {text}')
+    port = int(match["port"])
+    if not 0 <= port <= PORT_MAX:
+        raise ConfigError(f"The port of a listener must be between 0 and {PORT_MAX}. Found: {text}")
+    return Listener(scheme, match["host"], port)
+
+
+def check_listeners(name: str, value: object) -> None:
+    """Validator of the key ``listeners``, and of ``admin.listeners`` when it is set."""
+    entries = value if isinstance(value, tuple) else ()
+    if not entries and name == "listeners":
+        raise ConfigError(
+            f"Invalid value for {name}, at least one URL is expected, ex: "
+            "http://localhost:8080,https://localhost:8443."
+        )
+    if any(is_blank(entry) for entry in entries):
+        raise ConfigError(f"Empty URL found when parsing {name} list.")
+    for entry in entries:
+        parse_listener(entry)
+
+
+def parse_response_headers(text: str) -> tuple[ResponseHeader, ...]:
+    """The rules of ``response.http.headers.config``: ``[action] [name]:[value]``, comma-separated,
+    each in double quotes if its value has commas.
+
+    Raises:
+        ConfigError: in Kafka's words.
+    """
+    if is_blank(text):
+        return ()
+    if any(ord(char) < 0x20 for char in text):
+        raise ConfigError("Invalid header config: found a control character, expected none")
+    try:
+        rules = next(csv.reader([text], skipinitialspace=True))
+    except csv.Error as error:
+        raise ConfigError(f"Invalid header config: {error}") from error
+    return tuple(_response_header(rule) for rule in rules)
+
+
+def check_response_headers(_name: str, value: object) -> None:
+    """Validator of ``response.http.headers.config``."""
+    parse_response_headers(str(value or ""))
+
+
+def _response_header(rule: str) -> ResponseHeader:
+    words = rule.strip().split(maxsplit=1)
+    if len(words) != 2:
+        raise ConfigError(
+            f"Invalid format of header config '{rule}'. "
+            "Expected: '[action] [header name]:[header value]'"
+        )
+    action = next((each for each in _HEADER_ACTIONS if each.lower() == words[0].lower()), None)
+    if action is None:
+        raise ConfigError(
+            f"Invalid header config action: '{words[0]}'. "
+            f"Expected one of [{', '.join(_HEADER_ACTIONS)}]"
+        )
+    name, colon, header_value = words[1].partition(":")
+    if not colon or ":" in header_value:
+        raise ConfigError(
+            f"Invalid format of header name and header value pair '{words[1]}'. "
+            "Expected: '[header name]:[header value]'"
+        )
+    if not name.strip() or re.search(r"\s", name.strip()):
+        raise ConfigError(
+            f"Invalid header name '{name}'. The '[header name]' cannot contain whitespace"
+        )
+    return ResponseHeader(action, name.strip(), header_value.strip())

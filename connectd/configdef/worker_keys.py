@@ -1,0 +1,354 @@
+"""Every key of a distributed worker, declared once (spec kafka-connect B.1, B.2).
+
+Names, types and defaults are Kafka Connect's; the keys under ``connectd.`` are ours. Here are words
+and limits only: ``worker`` turns values into settings.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connectd.configdef import rest_settings, validators
+from connectd.configdef.definition import (
+    REQUIRED,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    Importance,
+    Validator,
+)
+
+_HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+_BOOLEAN, _STRING, _CLASS = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.CLASS
+_INT, _SHORT, _LONG = ConfigType.INT, ConfigType.SHORT, ConfigType.LONG
+_LIST, _PASSWORD = ConfigType.LIST, ConfigType.PASSWORD
+
+_PARTITIONS = validators.positive_or_default(validators.PARTITIONS_TEXT)
+_REPLICATION = validators.positive_or_default(validators.REPLICATION_FACTOR_TEXT)
+_NOT_NEGATIVE = validators.at_least(0)
+_POSITIVE = validators.at_least(1)
+_DISCOVERIES = ("only_scan", "hybrid_warn", "hybrid_fail", "service_load")
+_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL")
+_SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+
+class _Group:
+    """Declares keys under one heading, in the order in which they are written down."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.keys: list[ConfigKey] = []
+
+    def key(
+        self,
+        name: str,
+        value_type: ConfigType,
+        default: object,
+        importance: Importance,
+        doc: str,
+        validator: Validator | None = None,
+    ) -> None:
+        """Declare the next key."""
+        self.keys.append(
+            ConfigKey(
+                name=name,
+                type=value_type,
+                doc=doc,
+                importance=importance,
+                default=default,
+                group=self.title,
+                order=len(self.keys) + 1,
+                validator=validator,
+            )
+        )
+
+
+# The declarations below read as tables.
+# fmt: off
+
+
+def _cluster() -> list[ConfigKey]:
+    group = _Group("Cluster")
+    key = group.key
+    key("bootstrap.servers", _LIST, "localhost:9092", _HIGH,
+        "Kafka brokers to ask first, as host:port. One that answers is enough.", validators.servers)
+    key("group.id", _STRING, REQUIRED, _HIGH,
+        "Name of the Connect cluster. Workers with the same name, and the same three internal "
+        "topics, share the work.", validators.non_empty)
+    key("connect.protocol", _STRING, "sessioned", _LOW,
+        "How workers share the work: eager stops everything at each change, compatible and "
+        "sessioned move only what has to move; sessioned also signs internal requests.",
+        validators.one_of("eager", "compatible", "sessioned"))
+    key("session.timeout.ms", _INT, 10_000, _HIGH,
+        "A worker that the coordinator has not heard of for so long is out of the group.",
+        _POSITIVE)
+    key("heartbeat.interval.ms", _INT, 3_000, _HIGH,
+        "Time between two heartbeats; must be below session.timeout.ms, best a third of it.",
+        _POSITIVE)
+    key("rebalance.timeout.ms", _INT, 60_000, _HIGH,
+        "Time that a worker has to join again when the group rebalances: it must be able to stop "
+        "its tasks and commit their positions meanwhile.", _POSITIVE)
+    key("scheduled.rebalance.max.delay.ms", _INT, 300_000, _LOW,
+        "How long the work of a lost worker waits for its return before others take it over.",
+        validators.between(0, 2**31 - 1))
+    key("worker.sync.timeout.ms", _INT, 3_000, _MEDIUM,
+        "How long a worker may take to catch up with the config topic before it leaves the group.",
+        _NOT_NEGATIVE)
+    key("worker.unsync.backoff.ms", _INT, 300_000, _MEDIUM,
+        "How long a worker that could not catch up stays out of the group (eager only).",
+        _NOT_NEGATIVE)
+    key("inter.worker.key.generation.algorithm", _STRING, "HmacSHA256", _LOW,
+        "Algorithm of the key that signs requests between workers.", validators.non_empty)
+    key("inter.worker.key.size", _INT, None, _LOW,
+        "Length of that key in bits; not set: what the algorithm asks for.",
+        validators.optional(_POSITIVE))
+    key("inter.worker.key.ttl.ms", _INT, 3_600_000, _LOW,
+        "Age at which that key is replaced; 0 never replaces it.", _NOT_NEGATIVE)
+    key("inter.worker.signature.algorithm", _STRING, "HmacSHA256", _LOW,
+        "Algorithm that signs this worker's requests.", validators.non_empty)
+    key("inter.worker.verification.algorithms", _LIST, ("HmacSHA256",), _LOW,
+        "Algorithms accepted from other workers; inter.worker.signature.algorithm must be one.",
+        validators.non_empty_list())
+    return group.keys
+
+
+def _internal_topics() -> list[ConfigKey]:
+    group = _Group("Internal topics")
+    key = group.key
+    created = "Used only when the worker creates the topic; -1 is the broker's default."
+    key("config.storage.topic", _STRING, REQUIRED, _HIGH,
+        "Compacted topic with the configs of connectors and tasks. One partition.",
+        validators.non_empty)
+    key("config.storage.replication.factor", _SHORT, 3, _LOW,
+        f"Replicas of the config topic. {created}", _REPLICATION)
+    key("offset.storage.topic", _STRING, REQUIRED, _HIGH,
+        "Compacted topic with the positions of source connectors.", validators.non_empty)
+    key("offset.storage.partitions", _INT, 25, _LOW,
+        f"Partitions of the offsets topic. {created}", _PARTITIONS)
+    key("offset.storage.replication.factor", _SHORT, 3, _LOW,
+        f"Replicas of the offsets topic. {created}", _REPLICATION)
+    key("status.storage.topic", _STRING, REQUIRED, _HIGH,
+        "Compacted topic with the states of connectors and tasks.", validators.non_empty)
+    key("status.storage.partitions", _INT, 5, _LOW,
+        f"Partitions of the status topic. {created}", _PARTITIONS)
+    key("status.storage.replication.factor", _SHORT, 3, _LOW,
+        f"Replicas of the status topic. {created}", _REPLICATION)
+    key("internal.topics.automatic.creation.enable", _BOOLEAN, True, _LOW,
+        "Whether missing internal topics are created; if not, a missing one is an error.")
+    return group.keys
+
+
+def _tasks() -> list[ConfigKey]:
+    group = _Group("Connectors and tasks")
+    key = group.key
+    key("key.converter", _CLASS, REQUIRED, _HIGH,
+        "Converter of message keys for connectors that name none. Its own settings follow under "
+        "key.converter.")
+    key("value.converter", _CLASS, REQUIRED, _HIGH,
+        "Converter of message values for connectors that name none. Its own settings follow under "
+        "value.converter.")
+    key("header.converter", _CLASS, _SIMPLE_HEADER_CONVERTER, _LOW,
+        "Converter of message headers for connectors that name none.")
+    for kind in ("key", "value", "header"):
+        key(f"{kind}.converter.plugin.version", _STRING, None, _LOW,
+            f"Version of the plugin that {kind}.converter names; each plugin has one here.")
+    key("offset.flush.interval.ms", _LONG, 60_000, _LOW,
+        "Time between two commits of source positions; what is sent again after a crash grows "
+        "with it.", _POSITIVE)
+    key("offset.flush.timeout.ms", _LONG, 5_000, _LOW,
+        "How long a commit may take before it is given up and tried at the next interval.",
+        _POSITIVE)
+    key("task.shutdown.graceful.timeout.ms", _LONG, 5_000, _LOW,
+        "How long tasks that are stopped together have to end by themselves, all together.",
+        _NOT_NEGATIVE)
+    key("exactly.once.source.support", _STRING, "disabled", _HIGH,
+        "Whether source connectors may write records and positions in one transaction.",
+        validators.one_of("disabled", "preparing", "enabled"))
+    key("connector.client.config.override.policy", _STRING, "All", _MEDIUM,
+        "Which settings of its Kafka clients a connector may override: All, None, Principal (who "
+        "it logs in as) or Allowlist.", validators.non_empty)
+    key("connector.client.config.override.allowlist", _LIST, (), _MEDIUM,
+        "The settings that the policy Allowlist lets through, without the override prefix.",
+        validators.non_null)
+    key("topic.creation.enable", _BOOLEAN, True, _LOW,
+        "Whether topic.creation. keys of source connectors are obeyed.")
+    key("topic.tracking.enable", _BOOLEAN, True, _LOW,
+        "Whether the worker remembers to which topics a connector writes.")
+    key("topic.tracking.allow.reset", _BOOLEAN, True, _LOW,
+        "Whether a request may make it forget them.")
+    key("config.providers", _LIST, (), _LOW,
+        "Names of config providers that resolve ${provider:path:key} in configs. None is built in "
+        "yet, so this must stay empty; placeholders stay as they are.", validators.non_null)
+    key("plugin.path", _LIST, None, _LOW, "No effect: plugins are part of the installation.")
+    key("plugin.discovery", _STRING, "hybrid_warn", _LOW,
+        "No effect: plugins are part of the installation.",
+        validators.one_of(*_DISCOVERIES, ignore_case=True))
+    return group.keys
+
+
+def _rest() -> list[ConfigKey]:
+    group = _Group("REST")
+    key = group.key
+    key("listeners", _LIST, "http://:8083", _LOW,
+        "Where the REST API listens, as scheme://host:port. No host is every interface, port 0 "
+        "one that is free.", rest_settings.check_listeners)
+    key("rest.advertised.host.name", _STRING, None, _LOW,
+        "Host that others use to reach this worker; not set: that of the listener.")
+    key("rest.advertised.port", _INT, None, _LOW,
+        "Port that others use to reach this worker; not set: that of the listener.",
+        validators.optional(validators.between(0, rest_settings.PORT_MAX)))
+    key("rest.advertised.listener", _STRING, None, _LOW,
+        "Scheme that others use to reach this worker; not set: http where there is a choice.",
+        validators.optional(validators.one_of("http", "https", ignore_case=True)))
+    key("admin.listeners", _LIST, None, _LOW,
+        'Where the resources under /admin listen; not set: with all others, "": nowhere.',
+        rest_settings.check_listeners)
+    key("access.control.allow.origin", _STRING, "", _LOW,
+        'Origins that browsers may call the API from ("*" is every one); "" is none.')
+    key("access.control.allow.methods", _STRING, "", _LOW,
+        'Methods that browsers may use from there; "" is GET,POST,HEAD.')
+    key("response.http.headers.config", _STRING, "", _LOW,
+        "Headers for every response: [action] [name]:[value], comma-separated; the actions are "
+        "set, add, setDate, addDate.", rest_settings.check_response_headers)
+    key("rest.extension.classes", _LIST, (), _LOW,
+        "Java classes that extend the REST API. They cannot be loaded here, so this must stay "
+        "empty.", validators.non_null)
+    return group.keys
+
+
+def _clients() -> list[ConfigKey]:
+    group = _Group("Kafka clients")
+    key = group.key
+    buffer_size = validators.at_least(-1)
+    key("client.id", _STRING, "", _LOW,
+        "Name under which the worker's own clients show in logs and quotas of brokers; empty is "
+        "connect-<worker id>.")
+    key("client.dns.lookup", _STRING, "use_all_dns_ips", _MEDIUM,
+        "Whether all addresses of a broker's name are tried, or its canonical names.",
+        validators.one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"))
+    key("security.protocol", _STRING, "PLAINTEXT", _MEDIUM,
+        "How to talk to the brokers.",
+        validators.one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL", ignore_case=True))
+    key("sasl.mechanism", _STRING, "GSSAPI", _MEDIUM,
+        "How to log in to the brokers, for example PLAIN or SCRAM-SHA-512.")
+    key("sasl.jaas.config", _PASSWORD, None, _MEDIUM,
+        'Login in JAAS form: <module> required username="…" password="…";')
+    for name, doc in (
+        ("ssl.key.password", "Password of the private key."),
+        ("ssl.keystore.password", "Password of the key store."),
+        ("ssl.keystore.key", "Private key as PEM text."),
+        ("ssl.truststore.password", "Password of the trust store."),
+    ):
+        key(name, _PASSWORD, None, _MEDIUM, doc)
+    for name, doc in (
+        ("ssl.keystore.location", "File with key and certificate of this client."),
+        ("ssl.keystore.type", "Kind of that file: PEM or PKCS12 (JKS cannot be read here)."),
+        ("ssl.keystore.certificate.chain", "Certificate of this client as PEM text."),
+        ("ssl.truststore.location", "File with the certificates of trusted authorities."),
+        ("ssl.truststore.type", "Kind of that file: PEM (JKS cannot be read here)."),
+        ("ssl.truststore.certificates", "Certificates of trusted authorities as PEM text."),
+    ):
+        key(name, _STRING, None, _MEDIUM, doc)
+    key("ssl.endpoint.identification.algorithm", _STRING, "https", _LOW,
+        'How the broker\'s name is checked against its certificate; "" does not check.')
+    key("ssl.client.auth", _STRING, "none", _LOW,
+        "Whether an https listener asks callers for a certificate.",
+        validators.one_of("required", "requested", "none", ignore_case=True))
+    key("metadata.max.age.ms", _LONG, 300_000, _LOW,
+        "Age at which what is known of the brokers is asked anew.", _NOT_NEGATIVE)
+    key("metadata.recovery.strategy", _STRING, "rebootstrap", _LOW,
+        "What to do when no known broker answers any more.",
+        validators.one_of("none", "rebootstrap", ignore_case=True))
+    key("send.buffer.bytes", _INT, 131_072, _MEDIUM,
+        "Send buffer of a connection; -1 is the system's own.", buffer_size)
+    key("receive.buffer.bytes", _INT, 32_768, _MEDIUM,
+        "Receive buffer of a connection; -1 is the system's own.", buffer_size)
+    for name, value_type, default, doc in (
+        ("reconnect.backoff.ms", _LONG, 50, "First wait before a broken connection is made again."),
+        ("reconnect.backoff.max.ms", _LONG, 1_000, "Longest such wait."),
+        ("retry.backoff.ms", _LONG, 100, "First wait before a failed request is sent again."),
+        ("retry.backoff.max.ms", _LONG, 1_000, "Longest such wait."),
+        ("socket.connection.setup.timeout.ms", _LONG, 10_000,
+         "How long a connection may take to be made."),
+        ("socket.connection.setup.timeout.max.ms", _LONG, 30_000,
+         "Longest such time, after failures."),
+        ("request.timeout.ms", _INT, 40_000, "How long a request may take."),
+    ):
+        key(name, value_type, default, _LOW, doc, _NOT_NEGATIVE)
+    key("connections.max.idle.ms", _LONG, 540_000, _LOW,
+        "Age at which an idle connection is closed; -1 never.", validators.at_least(-1))
+    return group.keys
+
+
+def _metrics() -> list[ConfigKey]:
+    group = _Group("Metrics")
+    key = group.key
+    key("metrics.sample.window.ms", _LONG, 30_000, _LOW, "Length of one sample.", _NOT_NEGATIVE)
+    key("metrics.num.samples", _INT, 2, _LOW, "Samples that a metric keeps.", _POSITIVE)
+    key("metrics.recording.level", _STRING, "INFO", _LOW,
+        "How much is measured.", validators.one_of("INFO", "DEBUG"))
+    key("metric.reporters", _LIST, (), _LOW,
+        "No effect: Java classes cannot be loaded here.", validators.non_null)
+    return group.keys
+
+
+def _connectd() -> list[ConfigKey]:
+    group = _Group("connectd")
+    key = group.key
+    key("connectd.log.format", _STRING, "auto", _MEDIUM,
+        "json, console, or auto: console on a terminal, json everywhere else.",
+        validators.one_of("auto", "json", "console"))
+    key("connectd.log.level", _STRING, "INFO", _MEDIUM,
+        "The least important lines that are written. Libraries are heard from WARN on, from INFO "
+        "on with DEBUG.",
+        validators.one_of(*_LEVELS, ignore_case=True))
+    key("connectd.producer.queue.kbytes", _INT, 32_768, _MEDIUM,
+        "Records in KiB that a producer holds while the brokers are slow; reading waits beyond it.",
+        validators.between(1_024, 2_097_151))
+    key("connectd.polls.in.flight.max", _INT, 64, _LOW,
+        "Polls of streams that run at the same time, over all tables of the worker.",
+        validators.between(1, 10_000))
+    key("connectd.shutdown.grace.ms", _LONG, 25_000, _MEDIUM,
+        "Time from SIGTERM to the end of the process. Keep it below the grace period of what "
+        "stops the process (30 s in Kubernetes) and above task.shutdown.graceful.timeout.ms.",
+        validators.between(1_000, 3_600_000))
+    return group.keys
+
+
+# fmt: on
+
+WORKER_DEF: Final = ConfigDef(
+    [
+        *_cluster(),
+        *_internal_topics(),
+        *_tasks(),
+        *_rest(),
+        *_clients(),
+        *_metrics(),
+        *_connectd(),
+    ]
+)
+"""All keys of a distributed worker."""
+
+CLIENT_KEYS: Final = frozenset({"bootstrap.servers", *(key.name for key in _clients())}) - {
+    "client.id",
+    "ssl.client.auth",
+}
+"""Unprefixed keys that go to the worker's own Kafka clients."""
+
+CLIENT_PREFIXES: Final = ("ssl.", "sasl.", "security.")
+"""Unprefixed keys that go there although they are not declared one by one."""
+
+WITHOUT_EFFECT: Final = frozenset(
+    {
+        "plugin.path",
+        "plugin.discovery",
+        "metric.reporters",
+        "metrics.sample.window.ms",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "internal.key.converter",
+        "internal.value.converter",
+    }
+)
+"""Keys of the Java worker that are accepted, warned of when set, and change nothing."""

@@ -1,0 +1,334 @@
+"""A worker's configuration: Kafka's keys and defaults, typed, checked, warned about."""
+
+from __future__ import annotations
+
+import pytest
+
+from connectd.configdef import worker_keys
+from connectd.configdef.definition import ConfigType
+from connectd.configdef.parsing import default_value
+from connectd.configdef.rest_settings import Listener
+from connectd.configdef.worker import InternalTopic, WorkerConfig, environment_properties
+from connectd.errors import ConfigError
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+MINIMAL = {
+    "group.id": "connect",
+    "key.converter": JSON,
+    "value.converter": JSON,
+    "config.storage.topic": "connect-configs",
+    "offset.storage.topic": "connect-offsets",
+    "status.storage.topic": "connect-status",
+}
+
+KAFKA_DEFAULTS = {
+    # spec kafka-connect B.1, B.2
+    "bootstrap.servers": ("localhost:9092",),
+    "client.dns.lookup": "use_all_dns_ips",
+    "header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter",
+    "task.shutdown.graceful.timeout.ms": 5000,
+    "offset.flush.interval.ms": 60000,
+    "offset.flush.timeout.ms": 5000,
+    "plugin.path": None,
+    "plugin.discovery": "hybrid_warn",
+    "metrics.sample.window.ms": 30000,
+    "metrics.num.samples": 2,
+    "metrics.recording.level": "INFO",
+    "listeners": ("http://:8083",),
+    "rest.advertised.host.name": None,
+    "rest.advertised.port": None,
+    "rest.advertised.listener": None,
+    "ssl.client.auth": "none",
+    "access.control.allow.origin": "",
+    "access.control.allow.methods": "",
+    "admin.listeners": None,
+    "rest.extension.classes": (),
+    "response.http.headers.config": "",
+    "config.providers": (),
+    "connector.client.config.override.policy": "All",
+    "topic.creation.enable": True,
+    "topic.tracking.enable": True,
+    "topic.tracking.allow.reset": True,
+    "config.storage.replication.factor": 3,
+    "offset.storage.partitions": 25,
+    "offset.storage.replication.factor": 3,
+    "status.storage.partitions": 5,
+    "status.storage.replication.factor": 3,
+    "session.timeout.ms": 10000,
+    "heartbeat.interval.ms": 3000,
+    "rebalance.timeout.ms": 60000,
+    "exactly.once.source.support": "disabled",
+    "metadata.max.age.ms": 300000,
+    "client.id": "",
+    "send.buffer.bytes": 131072,
+    "receive.buffer.bytes": 32768,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 1000,
+    "socket.connection.setup.timeout.ms": 10000,
+    "socket.connection.setup.timeout.max.ms": 30000,
+    "retry.backoff.ms": 100,
+    "retry.backoff.max.ms": 1000,
+    "request.timeout.ms": 40000,
+    "connections.max.idle.ms": 540000,
+    "security.protocol": "PLAINTEXT",
+    "worker.sync.timeout.ms": 3000,
+    "worker.unsync.backoff.ms": 300000,
+    "connect.protocol": "sessioned",
+    "scheduled.rebalance.max.delay.ms": 300000,
+    "inter.worker.key.generation.algorithm": "HmacSHA256",
+    "inter.worker.key.size": None,
+    "inter.worker.key.ttl.ms": 3600000,
+    "inter.worker.signature.algorithm": "HmacSHA256",
+    "inter.worker.verification.algorithms": ("HmacSHA256",),
+    "metadata.recovery.strategy": "rebootstrap",
+}
+
+
+def worker(**changes: str) -> WorkerConfig:
+    return WorkerConfig.from_properties(
+        {**MINIMAL, **{name.replace("_", "."): value for name, value in changes.items()}}
+    )
+
+
+def problems(properties: dict[str, str]) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        WorkerConfig.from_properties(properties)
+    return str(caught.value).splitlines()
+
+
+def test_defaults_are_those_of_kafka_connect() -> None:
+    defaults = {name: default_value(worker_keys.WORKER_DEF.key(name)) for name in KAFKA_DEFAULTS}
+    assert defaults == KAFKA_DEFAULTS
+
+
+def test_the_required_keys_are_those_of_kafka_connect() -> None:
+    assert problems({}) == [
+        f'Missing required configuration "{name}" which has no default value.'
+        for name in (
+            "group.id",
+            "config.storage.topic",
+            "offset.storage.topic",
+            "status.storage.topic",
+            "key.converter",
+            "value.converter",
+        )
+    ]
+
+
+def test_every_default_passes_its_own_validator_and_every_key_is_explained() -> None:
+    for key in worker_keys.WORKER_DEF:
+        assert key.doc.endswith((".", ";")), key.name
+        if not key.is_required and key.validator is not None:
+            key.validator(key.name, default_value(key))
+
+
+def test_a_minimal_worker() -> None:
+    config = worker()
+    assert config.bootstrap_servers == ("localhost:9092",)
+    assert config.group.id == "connect"
+    assert config.group.heartbeat_interval_s == 3.0
+    assert config.offset_flush_interval_s == 60.0
+    assert config.shutdown_grace_s == 25.0
+    assert config.rest.listeners == (Listener("http", "", 8083),)
+    assert config.config_topic == InternalTopic("connect-configs", 1, 3, {})
+    assert config.offset_topic == InternalTopic("connect-offsets", 25, 3, {})
+    assert config.status_topic == InternalTopic("connect-status", 5, 3, {})
+    assert (config.key_converter, config.value_converter) == (JSON, JSON)
+    assert config.warnings() == []
+
+
+def test_storage_prefixes_are_topic_settings() -> None:
+    config = WorkerConfig.from_properties(
+        MINIMAL
+        | {
+            "offset.storage.partitions": "-1",
+            "offset.storage.segment.bytes": "1000",
+            "offset.storage.cleanup.policy": "delete",
+            "config.storage.partitions": "7",
+            "config.storage.min.insync.replicas": "2",
+        }
+    )
+    assert config.offset_topic == InternalTopic("connect-offsets", -1, 3, {"segment.bytes": "1000"})
+    assert config.config_topic == InternalTopic(
+        "connect-configs", 1, 3, {"min.insync.replicas": "2"}
+    )
+    assert config.warnings() == [
+        "offset.storage.cleanup.policy is ignored: internal topics are compacted",
+        "config.storage.partitions is ignored: the config topic has one partition",
+    ]
+
+
+def test_the_environment_overrides_the_file() -> None:
+    config = WorkerConfig.from_properties(
+        MINIMAL | {"offset.flush.interval.ms": "1"},
+        {"CONNECT_OFFSET_FLUSH_INTERVAL_MS": "2000", "OFFSET_FLUSH_INTERVAL_MS": "3"},
+    )
+    assert config.offset_flush_interval_s == 2.0
+
+
+def test_names_of_variables_become_names_of_keys() -> None:
+    assert environment_properties(
+        {
+            "CONNECT_KEY_CONVERTER_SCHEMAS_ENABLE": "false",
+            "CONNECT_CONNECTD_LOG_LEVEL": "DEBUG",
+            "CONNECT_A__B___C": "x",
+            "CONNECT_": "x",
+            "CONNECT_SERVICE_HOST": "10.0.0.1",
+            "CONNECT_PORT_8083_TCP": "tcp://10.0.0.1:8083",
+            "PATH": "/bin",
+        }
+    ) == {"key.converter.schemas.enable": "false", "connectd.log.level": "DEBUG", "a_b-c": "x"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"inter.worker.signature.algorithm": "HmacMD5"},
+            "Invalid value HmacMD5 for configuration inter.worker.signature.algorithm: Signature "
+            "algorithm must be present in inter.worker.verification.algorithms list",
+        ),
+        (
+            {"offset.storage.partitions": "0"},
+            "Invalid value 0 for configuration offset.storage.partitions: Number of partitions "
+            "must be positive, or -1 to use the broker's default",
+        ),
+        (
+            {"status.storage.replication.factor": "0"},
+            "Invalid value 0 for configuration status.storage.replication.factor: Replication "
+            "factor must be positive and not larger than the number of brokers in the Kafka "
+            "cluster, or -1 to use the broker's default",
+        ),
+        (
+            {"heartbeat.interval.ms": "10000"},
+            "heartbeat.interval.ms is 10000, expected less than session.timeout.ms (10000); set "
+            "it to a third of that",
+        ),
+        (
+            {"status.storage.topic": "connect-offsets"},
+            "config.storage.topic, offset.storage.topic and status.storage.topic must be three "
+            "topics, found connect-configs, connect-offsets, connect-offsets",
+        ),
+        (
+            {"config.providers": "file"},
+            "config.providers is file, but no config provider is built in yet; remove the key and "
+            "put the values in place",
+        ),
+        (
+            {"rest.extension.classes": "a.B"},
+            "rest.extension.classes names Java classes, which cannot be loaded here; remove the "
+            "key, and guard the REST API in front of the worker if the extension did that",
+        ),
+        (
+            {"exactly.once.source.support": "enabled"},
+            "exactly.once.source.support is enabled, but source connectors are at-least-once in "
+            "this version; set it to disabled",
+        ),
+        (
+            {"exactly.once.source.support": "Enabled"},
+            "Invalid value Enabled for configuration exactly.once.source.support: String must be "
+            "one of: disabled, preparing, enabled",
+        ),
+        (
+            {"bootstrap.servers": "localhost"},
+            "Invalid value localhost for configuration bootstrap.servers: Expected host:port",
+        ),
+        (
+            {"bootstrap.servers": ""},
+            "Invalid value [] for configuration bootstrap.servers: List must be non-empty, without "
+            "empty entries",
+        ),
+        (
+            {"listeners": "ftp://h:1"},
+            'Listener protocol must be either "http" or "https". Found: ftp://h:1',
+        ),
+        (
+            {"rest.advertised.listener": "https"},
+            "rest.advertised.listener is https, but listeners has http; add a listener of scheme "
+            "https",
+        ),
+        (
+            {"connectd.shutdown.grace.ms": "0"},
+            "Invalid value 0 for configuration connectd.shutdown.grace.ms: Value must be at least "
+            "1000",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(changes: dict[str, str], message: str) -> None:
+    assert problems(MINIMAL | changes) == [message]
+
+
+def test_unknown_keys_are_warned_of_with_a_suggestion_but_without_their_value() -> None:
+    warnings = worker(ofset_flush_interval_ms="hunter2", made_up="hunter2").warnings()
+    assert warnings == [
+        "unknown configuration key 'ofset.flush.interval.ms' is ignored; did you mean "
+        "'offset.flush.interval.ms'?",
+        "unknown configuration key 'made.up' is ignored; check its spelling or remove it",
+    ]
+
+
+def test_keys_of_others_are_not_unknown() -> None:
+    properties = {
+        "producer.linger.ms": "5",
+        "consumer.x": "y",
+        "admin.x": "y",
+        "key.converter.schemas.enable": "false",
+        "sasl.login.class": "x",
+        "ssl.cipher.suites": "x",
+        "metrics.context.env": "prod",
+    }
+    assert WorkerConfig.from_properties(MINIMAL | properties).warnings() == []
+
+
+def test_keys_without_effect_are_named() -> None:
+    assert worker(plugin_path="/x", internal_key_converter=JSON).warnings() == [
+        "configuration key 'plugin.path' has no effect here and can be removed",
+        "configuration key 'internal.key.converter' has no effect here and can be removed",
+    ]
+
+
+def test_a_grace_period_that_leaves_no_time_is_warned_of() -> None:
+    (warning,) = worker(task_shutdown_graceful_timeout_ms="25000").warnings()
+    assert "leaves no time" in warning
+
+
+def test_the_workers_own_clients_get_the_unprefixed_settings_that_were_written() -> None:
+    config = worker(
+        bootstrap_servers=" a:1 , b:2",
+        security_protocol="SASL_SSL",
+        sasl_jaas_config='x required password="hunter2";',
+        sasl_kerberos_service_name="kafka",
+        producer_linger_ms="5",
+        client_id="c",
+    )
+    assert config.client_config() == {
+        "bootstrap.servers": "a:1,b:2",
+        "security.protocol": "SASL_SSL",
+        "sasl.jaas.config": 'x required password="hunter2";',
+        "sasl.kerberos.service.name": "kafka",
+    }
+    assert worker().client_config() == {"bootstrap.servers": "localhost:9092"}
+    assert config.with_prefix("producer.") == {"linger.ms": "5"}
+
+
+def test_no_secret_is_printed_and_all_are_listed() -> None:
+    config = worker(
+        sasl_jaas_config='x required username="u" password="hunter1";',
+        ssl_keystore_key="hunter2",
+        producer_sasl_jaas_config="hunter3",
+        value_converter_basic_auth_password="hunter4",
+    )
+    assert "hunter" not in repr(config)
+    assert sorted(config.secrets()) == [
+        "hunter1",
+        "hunter2",
+        "hunter3",
+        "hunter4",
+        'x required username="u" password="hunter1";',
+    ]
+
+
+def test_secrets_of_the_reference_are_of_type_password() -> None:
+    for name in ("sasl.jaas.config", "ssl.key.password", "ssl.keystore.password",
+                 "ssl.keystore.key", "ssl.truststore.password"):  # fmt: skip
+        assert worker_keys.WORKER_DEF.key(name).type is ConfigType.PASSWORD
