@@ -1,0 +1,233 @@
+"""Jobs are named, supervised, and stopped by the ladder; none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from connectd.aio.jobs import JobEndedError, JobGroup, wait_first
+from connectd.errors import InvariantError
+from tests.kit.virtual import virtual
+
+
+async def sleep_for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+async def fail(error: BaseException) -> None:
+    raise error
+
+
+async def end() -> None:
+    return
+
+
+async def cling(release: asyncio.Event) -> None:
+    """Ignores cancellation until released."""
+    while not release.is_set():
+        try:
+            await release.wait()
+        except asyncio.CancelledError:
+            continue
+
+
+@virtual
+async def test_names_are_unique_among_running_jobs_and_free_again_afterwards() -> None:
+    jobs = JobGroup("g")
+    jobs.spawn("a", sleep_for_ever())
+    with pytest.raises(InvariantError, match="already runs a job named a"):
+        jobs.spawn("a", sleep_for_ever())
+    assert jobs.is_running("a")
+    assert await jobs.cancel("a")
+    assert not jobs.is_running("a")
+    jobs.spawn("a", end())
+    assert await jobs.join(deadline_s=1.0)
+
+
+@virtual
+async def test_every_failure_is_told_once() -> None:
+    told: list[tuple[str, BaseException]] = []
+    jobs = JobGroup("g", on_failure=lambda name, error: told.append((name, error)))
+    errors = [ValueError("one"), ValueError("two")]
+    for number, error in enumerate(errors):
+        jobs.spawn(str(number), fail(error))
+    assert await jobs.join(deadline_s=1.0)
+    assert told == [("0", errors[0]), ("1", errors[1])]
+    assert jobs.statistics().failed == 2
+
+
+@virtual
+async def test_a_service_that_ends_by_itself_has_failed() -> None:
+    told: list[BaseException] = []
+    jobs = JobGroup("g", on_failure=lambda name, error: told.append(error))
+    jobs.spawn("worker", end())
+    jobs.spawn("service", end(), service=True)
+    assert await jobs.join(deadline_s=1.0)
+    assert [type(error) for error in told] == [JobEndedError]
+    assert "g/service" in str(told[0])
+
+
+@virtual
+async def test_a_service_that_ends_while_the_group_stops_has_not_failed() -> None:
+    told: list[BaseException] = []
+    stopping = asyncio.Event()
+    jobs = JobGroup("g", on_failure=lambda name, error: told.append(error))
+    jobs.spawn("service", _until(stopping), service=True)
+    await asyncio.sleep(0)
+    stopping.set()
+    assert await jobs.stop(grace_s=1.0) == ()
+    assert told == []
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+@virtual
+async def test_a_failure_without_a_listener_is_kept_for_whoever_waits_for_it() -> None:
+    error = ValueError("kept")
+    jobs = JobGroup("g")
+    jobs.spawn("a", fail(error))
+    assert await jobs.join(deadline_s=1.0)
+    assert await jobs.wait_failure() is error
+
+
+@virtual
+async def test_who_waits_for_a_failure_is_woken_by_the_first_one() -> None:
+    error = ValueError("first")
+    jobs = JobGroup("g")
+    jobs.spawn("late", _fail_after(1.0, error))
+    jobs.spawn("later", _fail_after(2.0, ValueError("second")))
+    assert await jobs.wait_failure() is error
+    await jobs.join(deadline_s=5.0)
+    assert await jobs.wait_failure() is error
+
+
+async def _fail_after(delay_s: float, error: BaseException) -> None:
+    await asyncio.sleep(delay_s)
+    raise error
+
+
+@virtual
+async def test_cancelled_jobs_have_not_failed() -> None:
+    told: list[BaseException] = []
+    jobs = JobGroup("g", on_failure=lambda name, error: told.append(error))
+    jobs.spawn("a", sleep_for_ever(), service=True)
+    await asyncio.sleep(0)
+    assert await jobs.cancel("a")
+    assert told == []
+    assert jobs.statistics().failed == 0
+
+
+@virtual
+async def test_cancelling_what_does_not_run_is_no_error() -> None:
+    assert await JobGroup("g").cancel("nobody")
+
+
+@virtual
+async def test_cancelling_gives_up_at_its_deadline() -> None:
+    release = asyncio.Event()
+    jobs = JobGroup("g")
+    jobs.spawn("deaf", cling(release))
+    await asyncio.sleep(0)
+    before_s = asyncio.get_running_loop().time()
+    assert not await jobs.cancel("deaf", deadline_s=3.0)
+    assert asyncio.get_running_loop().time() - before_s == pytest.approx(3.0)
+    release.set()
+    assert await jobs.join(deadline_s=1.0)
+
+
+@virtual
+async def test_the_ladder_waits_cancels_and_names_what_it_abandons() -> None:
+    stopping, release = asyncio.Event(), asyncio.Event()
+    ended: list[str] = []
+    jobs = JobGroup("g")
+
+    async def polite() -> None:
+        await stopping.wait()
+        await asyncio.sleep(1.0)
+        ended.append("polite")
+
+    async def busy() -> None:
+        try:
+            await asyncio.sleep(1000.0)
+        except asyncio.CancelledError:
+            ended.append("busy")
+            raise
+
+    jobs.spawn("polite", polite())
+    jobs.spawn("busy", busy())
+    jobs.spawn("deaf", cling(release))
+    await asyncio.sleep(0)
+    stopping.set()
+    before_s = asyncio.get_running_loop().time()
+    assert await jobs.stop(grace_s=2.0, hard_s=3.0) == ("deaf",)
+    assert ended == ["polite", "busy"]
+    assert asyncio.get_running_loop().time() - before_s == pytest.approx(5.0)
+    release.set()
+
+
+@virtual
+async def test_a_group_that_stops_starts_nothing_more() -> None:
+    jobs = JobGroup("g")
+    await jobs.stop()
+    with pytest.raises(InvariantError, match="closing"):
+        jobs.spawn("late", sleep_for_ever())
+
+
+@virtual
+async def test_a_job_may_stop_its_own_group() -> None:
+    jobs = JobGroup("g")
+    abandoned: list[tuple[str, ...]] = []
+
+    async def stop_all() -> None:
+        abandoned.append(await jobs.stop())
+
+    jobs.spawn("other", sleep_for_ever())
+    jobs.spawn("stopper", stop_all())
+    await asyncio.sleep(1.0)
+    assert abandoned == [()]
+    assert jobs.statistics().running == ()
+
+
+@virtual
+async def test_joining_tells_whether_all_ended() -> None:
+    jobs = JobGroup("g")
+    assert await jobs.join(deadline_s=1.0)
+    jobs.spawn("a", sleep_for_ever())
+    assert not await jobs.join(deadline_s=1.0)
+    assert jobs.statistics().running == ("a",)
+    await jobs.stop()
+
+
+@virtual
+async def test_the_first_of_several_waits_ends_the_others() -> None:
+    cancelled: list[str] = []
+
+    async def slow() -> None:
+        try:
+            await asyncio.sleep(100.0)
+        except asyncio.CancelledError:
+            cancelled.append("slow")
+            raise
+
+    before_s = asyncio.get_running_loop().time()
+    await wait_first(slow(), asyncio.sleep(1.0))
+    assert asyncio.get_running_loop().time() - before_s == pytest.approx(1.0)
+    assert cancelled == ["slow"]
+
+
+@virtual
+async def test_the_first_of_several_waits_may_fail() -> None:
+    with pytest.raises(ValueError, match="first"):
+        await wait_first(fail(ValueError("first")), sleep_for_ever())
+
+
+@virtual
+async def test_cancelling_a_wait_for_the_first_cancels_all() -> None:
+    release = asyncio.Event()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await wait_first(sleep_for_ever(), _until(release))
+    assert len(asyncio.all_tasks()) == 1

@@ -1,0 +1,111 @@
+"""Thousands of pollers share one timer and a bounded number of slots."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from connectd.aio.jobs import JobGroup
+from connectd.aio.scheduler import PollScheduler
+from tests.kit.virtual import virtual
+
+
+@virtual
+async def test_pollers_wake_at_their_time_in_order_of_due_time() -> None:
+    scheduler = PollScheduler()
+    woken: list[tuple[str, float]] = []
+
+    async def poller(name: str, delay_s: float) -> None:
+        await scheduler.wait(delay_s)
+        woken.append((name, asyncio.get_running_loop().time()))
+
+    jobs = JobGroup("test")
+    for name, delay_s in [("c", 30.0), ("a", 1.0), ("b", 10.0), ("a2", 1.0)]:
+        jobs.spawn(name, poller(name, delay_s))
+    assert await jobs.join(deadline_s=60.0)
+    assert [name for name, _ in woken] == ["a", "a2", "b", "c"]
+    assert [when for _, when in woken] == pytest.approx([1.0, 1.0, 10.0, 30.0])
+
+
+@virtual
+async def test_a_shorter_wait_that_comes_later_is_served_first() -> None:
+    scheduler = PollScheduler()
+    jobs = JobGroup("test")
+    jobs.spawn("long", scheduler.wait(100.0))
+    await asyncio.sleep(0)
+    before_s = asyncio.get_running_loop().time()
+    await scheduler.wait(2.0)
+    assert asyncio.get_running_loop().time() - before_s == pytest.approx(2.0)
+    assert jobs.is_running("long")
+    await jobs.stop()
+
+
+@virtual
+async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
+    scheduler = PollScheduler()
+    for _ in range(100):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await scheduler.wait(1.0)
+    assert scheduler.statistics().waiting == 0
+    await scheduler.wait(2.0)
+    assert len(scheduler._heap) == 0
+
+
+@virtual
+async def test_a_cancelled_wait_does_not_delay_the_next_one() -> None:
+    scheduler = PollScheduler()
+    jobs = JobGroup("test")
+    jobs.spawn("other", scheduler.wait(5.0))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await scheduler.wait(1.0)
+    assert await jobs.join(deadline_s=5.0)
+
+
+@virtual
+async def test_slots_bound_what_is_in_flight_and_are_given_in_the_order_of_asking() -> None:
+    scheduler = PollScheduler(in_flight_max=2)
+    order: list[int] = []
+    most = 0
+
+    async def poll(number: int) -> None:
+        nonlocal most
+        async with scheduler.slot():
+            order.append(number)
+            most = max(most, scheduler.statistics().in_flight)
+            await asyncio.sleep(1.0)
+
+    jobs = JobGroup("test")
+    for number in range(6):
+        jobs.spawn(str(number), poll(number))
+    assert await jobs.join(deadline_s=10.0)
+    assert order == list(range(6))
+    assert most == 2
+    assert asyncio.get_running_loop().time() == pytest.approx(3.0)
+    assert scheduler.statistics().in_flight == 0
+
+
+@virtual
+async def test_a_slot_is_given_back_by_a_failing_poll() -> None:
+    scheduler = PollScheduler(in_flight_max=1)
+    with pytest.raises(ValueError, match="boom"):
+        async with scheduler.slot():
+            raise ValueError("boom")
+    async with scheduler.slot():
+        assert scheduler.statistics().in_flight == 1
+
+
+@virtual
+async def test_a_thousand_pollers_wait_on_one_timer() -> None:
+    scheduler = PollScheduler()
+    jobs = JobGroup("test")
+    for number in range(1000):
+        jobs.spawn(str(number), scheduler.wait(float(1 + number % 50)))
+    await asyncio.sleep(0)
+    assert scheduler.statistics().waiting == 1000
+    loop = asyncio.get_running_loop()
+    live = [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
+    assert len(live) == 1
+    assert await jobs.join(deadline_s=60.0)
