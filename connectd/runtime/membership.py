@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from connectd.configdef import rest_settings
 from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.stores import protocols
@@ -79,7 +80,7 @@ class SoleMember:
     """
 
     def __init__(self, worker_url: str, statuses: protocols.StatusStore) -> None:
-        self.worker_id = worker_url.rstrip("/").rpartition("//")[2]
+        self.worker_id = rest_settings.worker_id(worker_url)
         self.on_change: Callable[[], None] | None = None
         self._worker_url = worker_url
         self._statuses = statuses
