@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from connectd.errors import ConfigError, ConnectdError, FatalTaskError, ProduceError, WorkerError
@@ -24,6 +25,8 @@ from connectd.kafka.clientconf import Conf
 from connectd.kafka.page import Page, SendJob, SendResult
 from connectd.kafka.voice import ClientVoice
 from connectd.model.record import EncodedPage
+
+_log = structlog.get_logger(__name__)
 
 IDLE_WAIT_S = 1.0
 """With nothing in flight: how often errors and logs are looked at. Work wakes the thread at once,
@@ -80,6 +83,7 @@ class PageSender:
         Raises:
             ConfigError: librdkafka does not accept a value.
         """
+        self._name = name
         self._voice = ClientVoice(name)
         try:
             self._producer = Producer(clientconf.with_voice(conf, self._voice))
@@ -143,15 +147,21 @@ class PageSender:
         if job is not None:
             self._report(Taken(job))
             self._take(job)
-        # A delivery callback that raises does so out of poll, and ends the thread loudly.
         if self.is_flushing and self._pages:
-            self._producer.flush(FLUSH_SLICE_S)
+            self._serve(self._producer.flush, FLUSH_SLICE_S)
         else:
-            events = self._producer.poll(0)
+            events = self._serve(self._producer.poll, 0)
             is_busy = events > 0 or job is not None
             self._wait_s = ACK_WAIT_MIN_S if is_busy else min(self._wait_s * 2, ACK_WAIT_MAX_S)
-        if self._voice.fatal is not None and self._fatal is None:
-            self._fail(self._voice.fatal)
+
+    def _serve(self, serve: Callable[[float], int], wait_s: float) -> int:
+        """Let the client call back. It raises here what concerns the client as a whole."""
+        try:
+            return serve(wait_s)
+        except KafkaException as error:
+            if not self._is_fatal(error):
+                raise
+            return 0
 
     def _next_job(self) -> SendJob | None:
         try:
@@ -204,10 +214,7 @@ class PageSender:
         ack = page.ack_with_offset if page.job.wants_offsets else page.ack
         self.buffer_full_count += 1
         while not self._is_stopping and self._fatal is None:
-            self._producer.poll(FULL_WAIT_S)
-            if self._voice.fatal is not None:
-                self._fail(self._voice.fatal)
-                return False
+            self._serve(self._producer.poll, FULL_WAIT_S)
             try:
                 self._producer.produce(page.topic, value, key, -1, ack)
             except BufferError:
@@ -234,6 +241,8 @@ class PageSender:
 
     def _fail(self, error: KafkaError) -> None:
         """The client is of no use any more: every page fails, this one and all to come."""
+        if self._fatal is not None:
+            return
         translated = errors.translate(error, "producing")
         advice = ""
         if error.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
@@ -246,6 +255,7 @@ class PageSender:
             result = SendResult(topic=page.topic, records=page.size, error=self._fatal)
             self._report(Settled(page.job, result))
         self._report(Failed(self._fatal))
+        _log.error("producer has failed for good", client=self._name, error=str(self._fatal))
         self._producer.purge()
 
     def _forget_everything(self) -> None:

@@ -12,6 +12,7 @@ ends the thread with an error: its owner would otherwise trust a picture that no
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,6 +36,9 @@ BATCHES_AHEAD = 8
 
 LEADERS_S = 1.0
 """How long to wait for the partitions' leaders before starting without them."""
+
+ASK_S = 1.0
+"""While the broker is away: how often it is asked whether it is back."""
 
 QUEUED_KIB = 16 * 1024
 
@@ -98,6 +102,7 @@ class TailReader:
         self._voice = ClientVoice(f"{conf['client.id']} reader")
         self._may_deliver = threading.Semaphore(BATCHES_AHEAD)
         self._is_stopping = threading.Event()
+        self._ask_again_at = 0.0
         limits = {"queued.max.messages.kbytes": str(QUEUED_KIB), **conf}
         try:
             self._consumer = Consumer(clientconf.with_voice(limits, self._voice))
@@ -202,6 +207,9 @@ class TailReader:
 
     def _ask_whether_back(self) -> None:
         # An idle log at its end has nothing to say when the broker returns, so it is asked.
+        if time.monotonic() < self._ask_again_at:
+            return
+        self._ask_again_at = time.monotonic() + ASK_S
         try:
             self._consumer.get_watermark_offsets(TopicPartition(self._topic, 0), timeout=POLL_S)
         except KafkaException:

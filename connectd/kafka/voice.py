@@ -11,8 +11,6 @@ from __future__ import annotations
 import structlog
 from confluent_kafka import KafkaError
 
-from connectd.kafka import errors
-
 _log = structlog.get_logger(__name__)
 
 _AWAY = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL})
@@ -25,33 +23,27 @@ class ClientVoice:
     def __init__(self, client: str) -> None:
         self._client = client
         self.is_available = True
-        self.fatal: KafkaError | None = None
 
     def log(self, level: int, form: str, *args: object) -> None:
         """A line of librdkafka's own log (the interface of ``logging.Logger.log``)."""
         _log.debug("librdkafka", client=self._client, level=level, text=form % args)
 
     def on_error(self, error: KafkaError) -> None:
-        """librdkafka's error callback: global conditions, not single records."""
-        if error.fatal():
-            if self.fatal is None:
-                self.fatal = error
-                _log.error("kafka client has failed for good", **self._about(error))
-        elif error.code() in _AWAY and self.is_available:
+        """librdkafka's error callback: global conditions, not single records.
+
+        Fatal errors do not come here, confluent_kafka raises them out of the next poll.
+        """
+        if error.code() in _AWAY and self.is_available:
             self.is_available = False
-            _log.warning("kafka does not answer, trying again", **self._about(error))
+            _log.warning(
+                "kafka does not answer, trying again",
+                client=self._client,
+                code=error.name(),
+                text=error.str(),
+            )
 
     def on_answer(self) -> None:
         """Something has succeeded."""
         if not self.is_available:
             self.is_available = True
             _log.info("kafka answers again", client=self._client)
-
-    def _about(self, error: KafkaError) -> dict[str, str]:
-        kind = errors.KIND_BY_CODE.get(error.code())
-        return {
-            "client": self._client,
-            "code": error.name(),
-            "text": error.str(),
-            "kind": kind.__name__ if kind else "",
-        }

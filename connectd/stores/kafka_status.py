@@ -43,8 +43,8 @@ RETRY_S = 0.5
 class _Write:
     """A record to be written; identity tells it from a later one with equal bytes."""
 
+    subject: Subject | TopicKey
     value: bytes | None
-    subject: Subject | None = None
     status: Status | None = None
     is_safe: bool = False
 
@@ -143,7 +143,12 @@ class KafkaStatusStore:
     def put_connector(self, connector: str, status: Status | None, *, safe: bool = False) -> None:
         """See ``protocols.StatusStore``. Removing it writes the tombstones of its tasks too."""
         if status is None:
-            for task in self._table.tasks(connector):
+            tasks = set(self._table.tasks(connector)) | {
+                subject
+                for subject in self._under_way()
+                if isinstance(subject, ConnectorTaskId) and subject.connector == connector
+            }
+            for task in sorted(tasks):
                 self._put(task, None, is_safe=False)
         self._put(connector, status, is_safe=safe)
 
@@ -153,14 +158,18 @@ class KafkaStatusStore:
 
     def put_topic(self, topic: TopicStatus) -> None:
         """See ``protocols.StatusStore``."""
-        key = status_log.topic_key(TopicKey(topic.topic, topic.connector))
-        self._want(key, _Write(status_log.topic_value(topic)))
+        self._want(_Write(TopicKey(topic.topic, topic.connector), status_log.topic_value(topic)))
 
     def delete_topics(self, connector: str) -> None:
         """See ``protocols.StatusStore``."""
-        for topic in self._table.topics(connector):
-            key = status_log.topic_key(TopicKey(topic.topic, connector))
-            self._want(key, _Write(None))
+        read = {TopicKey(topic.topic, connector) for topic in self._table.topics(connector)}
+        written = {
+            subject
+            for subject in self._under_way()
+            if isinstance(subject, TopicKey) and subject.connector == connector
+        }
+        for key in sorted(read | written, key=lambda each: each.topic):
+            self._want(_Write(key, None))
 
     async def flush(self, deadline_s: float) -> bool:
         """See ``protocols.StatusStore``; what was written has then been read back as well."""
@@ -173,17 +182,24 @@ class KafkaStatusStore:
         return True
 
     def _put(self, subject: Subject, status: Status | None, *, is_safe: bool) -> None:
-        key = status_log.subject_key(subject)
         if status is None:
-            self._want(key, _Write(None))
+            self._want(_Write(subject, None))
             return
         self._generation = status.generation
-        if not self._table.may_write(subject, status, safe=is_safe):
-            return
-        value = status_log.status_value(status)
-        self._want(key, _Write(value, subject, status, is_safe))
+        if self._table.may_write(subject, status, safe=is_safe):
+            self._want(_Write(subject, status_log.status_value(status), status, is_safe))
 
-    def _want(self, key: bytes, write: _Write) -> None:
+    def _under_way(self) -> list[Subject | TopicKey]:
+        """Whose records are written but not acknowledged: the table may not know of them yet."""
+        return [write.subject for write in (*self._in_flight.values(), *self._wanted.values())]
+
+    def _want(self, write: _Write) -> None:
+        subject = write.subject
+        key = (
+            status_log.topic_key(subject)
+            if isinstance(subject, TopicKey)
+            else status_log.subject_key(subject)
+        )
         self._wanted.pop(key, None)  # re-inserted: written in the order of the latest puts
         self._wanted[key] = write
         self._durable.clear()
@@ -223,7 +239,7 @@ class KafkaStatusStore:
             self._send_next()
 
     def _may_repeat(self, write: _Write) -> bool:
-        if write.subject is None or write.status is None:
+        if isinstance(write.subject, TopicKey) or write.status is None:
             return True  # tombstones and topics are nobody's words
         return write.status.generation == self._generation and self._table.may_write(
             write.subject, write.status, safe=write.is_safe
