@@ -17,12 +17,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.toggles import Toggle
-from connectd.errors import ConnectdError, RecordError, RetriableError
+from connectd.errors import ConnectdError, InvariantError, RecordError, RetriableError
 from connectd.kafka import producer as kafka_producer
 from connectd.model.cluster import Config
 from connectd.model.record import Emission, Seal, SourceOffset, SourcePartition
@@ -59,6 +60,22 @@ class RunnerStatistics:
     frontier_entries: int
 
 
+class ProducerLease(Protocol):
+    """Where a task gets its producer from, for as long as it lives."""
+
+    def acquire(self) -> kafka_producer.PageProducer:
+        """A usable producer.
+
+        Raises:
+            ConfigError: the connector's or worker's producer settings are not accepted.
+        """
+        ...
+
+    async def release(self, producer: kafka_producer.PageProducer) -> None:
+        """Give it back; bounded."""
+        ...
+
+
 class FencedWriter:
     """Offset writer of one task instance, until it is taken away from it."""
 
@@ -80,7 +97,8 @@ class SourceTaskRunner:
 
     ``on_event(event, error)`` reports STARTED, PAUSED, RESUMED, and FAILED for partial failures;
     the end of ``run`` is the report of the rest. ``on_topic`` hears of each topic once, after its
-    first acknowledged record.
+    first acknowledged record, ``on_tail_left`` when the task ends with records that are sent and
+    not committed: the next life sends them again.
     """
 
     def __init__(
@@ -90,21 +108,24 @@ class SourceTaskRunner:
         context: TaskContext,
         config: Config,
         converters: Converters,
-        producer: kafka_producer.PageProducer,
+        producers: ProducerLease,
         offsets: OffsetWriter,
         settings: RunnerSettings,
         starts_paused: bool,
         on_event: Callable[[LifecycleEvent, Exception | None], None],
         on_topic: Callable[[str], None],
+        on_tail_left: Callable[[], None],
     ) -> None:
         self._task = task
         self._context = context
         self._config = config
         self._converters = converters
-        self._producer = producer
+        self._producers = producers
+        self._producer: kafka_producer.PageProducer | None = None
         self._settings = settings
         self._on_event = on_event
         self._on_topic = on_topic
+        self._on_tail_left = on_tail_left
         self._writer = FencedWriter(offsets)
         self._frontier = AckFrontier(on_committable=self._on_committable)
         self._committer = Committer(
@@ -131,7 +152,9 @@ class SourceTaskRunner:
             self._on_event(LifecycleEvent.PAUSED, None)
             await self._wait_running_or_end()
         if not self._ended.is_set():
+            producer = self._producers.acquire()
             try:
+                self._producer = producer
                 await self._task.start(self._context, self._config)
                 self._on_event(LifecycleEvent.STARTED, None)
                 self._jobs.spawn("poll", self._poll_loop(), service=True)
@@ -139,6 +162,7 @@ class SourceTaskRunner:
                 await self._ended.wait()
             finally:
                 await self._wind_down()
+                await self._producers.release(producer)
         if self._failure is not None:
             raise self._failure
 
@@ -207,6 +231,8 @@ class SourceTaskRunner:
         job = kafka_producer.SendJob(
             encode=encoding, on_done=lambda result: self._on_sent(entry, encoding, result)
         )
+        if self._producer is None:
+            raise InvariantError(f"task {self._name} sends without a producer")
         try:
             await self._producer.send(job)
         except BaseException:
@@ -292,6 +318,8 @@ class SourceTaskRunner:
                 task=self._name,
                 deadline_s=deadline_s,
             )
+        if self._frontier.entries or self._frontier.has_committable:
+            self._on_tail_left()
         await self._task.stop()
 
 

@@ -179,6 +179,18 @@ class Context:
         raise AssertionError("not used here")
 
 
+class Lease:
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+
+    def acquire(self) -> PageProducer:
+        self._rig.held_producers += 1
+        return cast("PageProducer", self._rig.producer)
+
+    async def release(self, producer: PageProducer) -> None:
+        self._rig.held_producers -= 1
+
+
 class Rig:
     """A runner with everything around it scripted."""
 
@@ -195,6 +207,8 @@ class Rig:
         self.writer = ListWriter()
         self.events: list[LifecycleEvent] = []
         self.topics: list[str] = []
+        self.tails_left: list[str] = []
+        self.held_producers = 0
         self.failure: BaseException | None = None
         converter: Converter = TextConverter()
         self.runner = SourceTaskRunner(
@@ -202,7 +216,7 @@ class Rig:
             context=Context(),
             config={},
             converters=Converters(converter, converter),
-            producer=cast("PageProducer", self.producer),
+            producers=Lease(self),
             offsets=self.writer,
             settings=RunnerSettings(
                 commit_interval_s=60.0,
@@ -213,6 +227,7 @@ class Rig:
             starts_paused=starts_paused,
             on_event=lambda event, _: self.events.append(event),
             on_topic=self.topics.append,
+            on_tail_left=lambda: self.tails_left.append("tail"),
         )
         self._jobs = JobGroup("rig", on_failure=self._on_failure)
 
@@ -255,6 +270,7 @@ def test_a_position_is_committed_at_the_end_once_its_records_are_acknowledged() 
         assert rig.topics == ["demo-orders"]
         assert rig.task.is_stopped
         assert rig.failure is None
+        assert rig.tails_left == []
 
     _virtual(scenario)
 
@@ -264,8 +280,11 @@ def test_a_page_that_is_acknowledged_early_is_not_committed_past_an_open_one() -
         rig = Rig([_batch(1, "a"), _batch(2, "b")])
         await rig.begin()
         rig.producer.answer(1)
+        assert rig.held_producers == 1
         await rig.end()
         assert rig.committed == []
+        assert rig.tails_left == ["tail"]
+        assert rig.held_producers == 0
 
     _virtual(scenario)
 
