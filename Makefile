@@ -48,7 +48,7 @@ $(STAMP): pyproject.toml
 	  exit 1; }
 	@echo "connectd: installing into $(VENV) (once, and after changes of pyproject.toml) ..." >&2
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet --editable '.[dev]'
+	@$(PY) -m pip install --quiet --no-compile --editable '.[dev]'
 	@touch $@
 
 # $(call stage,name,command): run a stage of the checks and say which one failed.

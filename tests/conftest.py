@@ -65,7 +65,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not names:
         return
     launch = kafka_launch.choose()
-    terminalreporter.section("not run: this machine has no Apache Kafka of its own")
+    terminalreporter.section("not run for lack of a real broker of our own")
     terminalreporter.line(f"broker: {launch.kind}; it cannot prove these {len(names)} tests:")
     for name in sorted(names):
         terminalreporter.line(f"  {name}")

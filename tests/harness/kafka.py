@@ -168,8 +168,8 @@ class KafkaBroker(RealPart):
     def _own(self) -> ManagedProcess:
         if self._is_existing:
             raise NotOursError(
-                f"{self.kind} was named by KAFKA_BOOTSTRAP; this run may not stop, kill or pause "
-                "it. Unset KAFKA_BOOTSTRAP to get a broker of one's own."
+                f"{self.bootstrap} was named by KAFKA_BOOTSTRAP; this run may not stop, kill or "
+                "pause it. Unset KAFKA_BOOTSTRAP to get a broker of one's own."
             )
         if self._process is None:
             raise HarnessError(f"{self.kind} has not been started; call start() first.")
@@ -194,8 +194,8 @@ class KafkaBroker(RealPart):
     def _await_existing(self) -> None:
         if not wait_for(self._answers, deadline_s=START_DEADLINE_S):
             raise HarnessError(
-                f"{self.kind} did not answer within {START_DEADLINE_S:g} s. Start it, or unset "
-                "KAFKA_BOOTSTRAP."
+                f"The broker {self.bootstrap} of KAFKA_BOOTSTRAP did not answer within "
+                f"{START_DEADLINE_S:g} s. Start it, or unset KAFKA_BOOTSTRAP."
             )
 
 

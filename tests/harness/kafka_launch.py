@@ -16,6 +16,7 @@ import importlib
 import os
 import subprocess
 import sys
+import textwrap
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.harness.processes import HarnessError
 
 HEAP = "512m"
 FORMAT_DEADLINE_S = 60.0
+REASON_LENGTH_MAX = 240
 INTERNAL_TOPIC_PARTITIONS = 4
 """Kafka's default of 50 costs a second at the first commit and proves nothing on one node."""
 
@@ -185,7 +187,7 @@ class Existing:
     @property
     def kind(self) -> str:
         """As in ``Launch``."""
-        return f"existing broker {self.bootstrap}"
+        return "existing broker"
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -223,7 +225,7 @@ def choose() -> Launch:
         try:
             return ApacheKafka(jars.kafka_libs(), java.find_java(), jars.kafka_version())
         except (jars.JarsUnavailableError, java.JavaUnavailableError) as error:
-            reason = str(error)
+            reason = textwrap.shorten(str(error), REASON_LENGTH_MAX, placeholder=" …")
     if os.environ.get("CI") == "true":
         raise HarnessError(f"CI needs Apache Kafka itself, and it cannot be had: {reason}")
     print(f"connectd: the broker is a stand-in and not exact: {reason}", file=sys.stderr)
