@@ -122,3 +122,11 @@ class ConfigDef:
     def names(self) -> tuple[str, ...]:
         """All names, in order."""
         return tuple(self._keys)
+
+    def groups(self) -> tuple[str, ...]:
+        """The groups of its keys, in the order in which they first occur."""
+        return tuple(dict.fromkeys(key.group for key in self if key.group is not None))
+
+    def merged(self, other: ConfigDef) -> ConfigDef:
+        """Both; a key of ``other`` takes the place of one here that has its name."""
+        return ConfigDef(list({**self._keys, **other._keys}.values()))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from connectd.configdef import parsing, rest_settings, spelling, worker_keys
+from connectd.configdef.overrides import OverridePolicy
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import Secret, invalid_value
 from connectd.errors import ConfigError
@@ -108,8 +109,7 @@ class WorkerConfig:
     offset_flush_interval_s: float
     offset_flush_timeout_s: float
     task_shutdown_timeout_s: float
-    override_policy: str
-    override_allowlist: tuple[str, ...]
+    override_policy: OverridePolicy
     topic_creation_enabled: bool
     topic_tracking_enabled: bool
     topic_tracking_reset_allowed: bool
@@ -150,8 +150,10 @@ class WorkerConfig:
             offset_flush_interval_s=_seconds(parsed, "offset.flush.interval.ms"),
             offset_flush_timeout_s=_seconds(parsed, "offset.flush.timeout.ms"),
             task_shutdown_timeout_s=_seconds(parsed, "task.shutdown.graceful.timeout.ms"),
-            override_policy=parsed.string("connector.client.config.override.policy"),
-            override_allowlist=parsed.strings("connector.client.config.override.allowlist"),
+            override_policy=OverridePolicy.named(
+                parsed.string("connector.client.config.override.policy"),
+                parsed.strings("connector.client.config.override.allowlist"),
+            ),
             topic_creation_enabled=parsed.boolean("topic.creation.enable"),
             topic_tracking_enabled=parsed.boolean("topic.tracking.enable"),
             topic_tracking_reset_allowed=parsed.boolean("topic.tracking.allow.reset"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connectd.configdef import rest_settings, validators
+from connectd.configdef import overrides, rest_settings, validators
 from connectd.configdef.definition import (
     REQUIRED,
     ConfigDef,
@@ -166,7 +166,7 @@ def _tasks() -> list[ConfigKey]:
         validators.one_of("disabled", "preparing", "enabled"))
     key("connector.client.config.override.policy", _STRING, "All", _MEDIUM,
         "Which settings of its Kafka clients a connector may override: All, None, Principal (who "
-        "it logs in as) or Allowlist.", validators.non_empty)
+        "it logs in as) or Allowlist.", overrides.check_policy)
     key("connector.client.config.override.allowlist", _LIST, (), _MEDIUM,
         "The settings that the policy Allowlist lets through, without the override prefix.",
         validators.non_null)
