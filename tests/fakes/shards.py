@@ -90,9 +90,10 @@ class ShardLog:
 
     def position_of_time(self, at_s: float) -> int:
         """The first readable position that was created at or after a moment."""
-        return next(
-            (p for p in range(self.trimmed, self.end) if self.created_at(p) >= at_s), self.end
-        )
+        start = self.trimmed
+        if self._bulk is not None and self._bulk.created_s < at_s:
+            start = self._bulk.count
+        return next((p for p in range(start, self.end) if self.created_at(p) >= at_s), self.end)
 
     def trim(self, before_s: float) -> None:
         """Forget the records that were created before a moment."""

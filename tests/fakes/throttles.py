@@ -16,6 +16,8 @@ from tests.fakes.wire import AwsError
 
 Scope = Literal["account", "table", "shard"]
 
+_ROUNDING = 1e-4  # a clock near 1.8e9 s is exact to 2.4e-7 s; times a rate of some hundred per s
+
 
 class TokenBucket:
     """Fills with ``rate`` tokens per second up to ``size``; starts full."""
@@ -36,9 +38,14 @@ class TokenBucket:
         self._level = min(self._size, self._level + elapsed_s * self._rate)
 
     def has(self, tokens: float) -> bool:
-        """Whether at least this much is left."""
+        """Whether at least this much is left, but for the rounding of clock readings."""
         self._fill()
-        return self._level >= tokens - 1e-9
+        return self._level >= tokens - _ROUNDING
+
+    def is_positive(self) -> bool:
+        """Whether anything is left."""
+        self._fill()
+        return self._level > _ROUNDING
 
     def spend(self, tokens: float) -> None:
         """Take tokens; the level may fall below zero."""
@@ -126,12 +133,12 @@ class TableCapacity:
     def has_write(self, table: str) -> bool:
         """Whether a write would be let through."""
         buckets = self._buckets.get(table)
-        return buckets is None or buckets.write is None or buckets.write.has(1e-6)
+        return buckets is None or buckets.write is None or buckets.write.is_positive()
 
     def check_read(self, table: str, arn: str) -> None:
         """Let a read through or raise ProvisionedThroughputExceededException."""
         buckets = self._buckets.get(table)
-        if buckets is not None and buckets.read is not None and not buckets.read.has(1e-6):
+        if buckets is not None and buckets.read is not None and not buckets.read.is_positive():
             raise throughput_exceeded("Read", arn)
 
     def check_write(self, table: str, arn: str) -> None:
