@@ -1,0 +1,138 @@
+"""Which tables are to be copied: by tags, or by whitelist.
+
+A table is accepted when its stream is enabled and carries new images; others are listed with the
+reason. Only DescribeTable is asked (DescribeStream allows ten calls per second and account, field
+case D05). A table about which AWS gives no answer just now keeps its last verdict (D01); one that
+was never judged is listed as not known yet. Verdicts are compared as sets (D02).
+
+``TableDiscovery`` remembers verdicts between rounds; ``connector`` decides when a round is due and
+what a change means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import structlog
+
+from connectd.aio.backoff import Backoff, retry
+from connectd.aio.clock import Clock
+from connectd.connectors.dynamodb.config import DynamoDbConfig
+from connectd.connectors.dynamodb.source_api import SourceApi, TableDescription
+from connectd.errors import AccessDeniedError, RetriableError, TableGoneError
+
+_log = structlog.get_logger(__name__)
+
+_VIEW_TYPES = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
+
+_DESCRIBE = Backoff(initial_s=0.2, max_s=2.0, attempts_max=3)
+"""Within a round; what still fails then keeps its verdict until the next round."""
+
+
+def stream_problem(description: TableDescription) -> str | None:
+    """Why a table's stream cannot be followed; None when it can."""
+    if not description.stream_enabled or description.stream_arn is None:
+        return f"its stream is not enabled; enable it with {' or '.join(_VIEW_TYPES)}"
+    if description.stream_view_type not in _VIEW_TYPES:
+        return (
+            f"its stream carries {description.stream_view_type}, expected "
+            f"{' or '.join(_VIEW_TYPES)}; disable it and enable it anew"
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """The result of a round: accepted tables, and the others with their reasons.
+
+    ``uncertain``: tables that could not be judged in this round (their last verdict stands).
+    """
+
+    tables: frozenset[str] = frozenset()
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    uncertain: Mapping[str, str] = field(default_factory=dict)
+
+
+class TableDiscovery:
+    """Discovers tables, round after round; see the module's docstring."""
+
+    def __init__(self, config: DynamoDbConfig, api: SourceApi, clock: Clock) -> None:
+        self._config = config
+        self._api = api
+        self._clock = clock
+        self._verdicts: dict[str, str | None] = {}
+
+    async def discover(self) -> Discovered:
+        """One round.
+
+        Raises:
+            RetriableError: the list of tables cannot be had just now.
+            AccessDeniedError: the list is refused; or the description of every table is.
+            InvalidRequestError: the tags are not acceptable to AWS.
+        """
+        candidates = await self._candidates()
+        verdicts: dict[str, str | None] = {}
+        uncertain: dict[str, str] = {}
+        denied: list[AccessDeniedError] = []
+        for table in candidates:
+            try:
+                verdicts[table] = await self._judge(table)
+            except AccessDeniedError as error:
+                denied.append(error)
+                verdicts[table] = str(error)
+            except RetriableError as error:
+                uncertain[table] = str(error)
+                _log.warning(
+                    "describing table failed, its last verdict stands",
+                    table=table,
+                    error=str(error),
+                )
+                if table in self._verdicts:
+                    verdicts[table] = self._verdicts[table]
+        if denied and len(denied) == len(candidates):
+            raise denied[0]
+        self._report(verdicts)
+        self._verdicts = verdicts
+        unjudged = {table: text for table, text in uncertain.items() if table not in verdicts}
+        return Discovered(
+            tables=frozenset(table for table, reason in verdicts.items() if reason is None),
+            skipped={
+                **{table: reason for table, reason in verdicts.items() if reason is not None},
+                **{table: f"not known yet: {text}" for table, text in unjudged.items()},
+            },
+            uncertain=uncertain,
+        )
+
+    async def _candidates(self) -> list[str]:
+        if self._config.whitelist:
+            return list(self._config.whitelist)
+        tags = self._config.tags
+        return await self._api.tagging.tables_by_tags(
+            [(tags.env_key, [tags.env_value]), (tags.ingestion_key, [])]
+        )
+
+    async def _judge(self, table: str) -> str | None:
+        """The reason to skip a table; None: it is accepted."""
+        try:
+            description = await retry(
+                lambda: self._api.dynamodb.describe_table(table),
+                clock=self._clock,
+                policy=_DESCRIBE,
+            )
+        except TableGoneError:
+            # Tags outlive their table for a while (field case D08).
+            return "the table does not exist"
+        return stream_problem(description)
+
+    def _report(self, verdicts: Mapping[str, str | None]) -> None:
+        """Log what has changed since the round before."""
+        for table, reason in verdicts.items():
+            if table in self._verdicts and self._verdicts[table] == reason:
+                continue
+            if reason is None:
+                _log.info("table accepted", table=table)
+            else:
+                _log.warning("table skipped", table=table, reason=reason)
+        for table in self._verdicts.keys() - verdicts.keys():
+            _log.info("table no longer found", table=table)

@@ -1,0 +1,353 @@
+"""One open shard: from its position to its end.
+
+A reader waits for its turn, takes a place in the queue, reads a page, emits it with the position
+after it, and so on until the service says that there is no more (a null iterator, whose page may
+still carry records). Then it emits a ``Seal`` and reports once that is durable.
+
+Failures: what may pass is retried by this reader alone, others go on (field case S05); what will
+not pass is raised at once (S12). An iterator that expired under back-pressure is renewed after the
+last record that was *delivered*, not the last that was acknowledged. Data that was trimmed is a gap
+only if the position was too old: a fresh position has handed over everything that can be gone, so
+reading goes on at the horizon, without repeating.
+
+A quiet shard: a page without records may also come from the middle of a shard, so only a run of
+them counts as its tip. From then on the time of the last read is part of the position, written from
+time to time (field case O06), so that a restart can tell quiet from lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import orjson
+import structlog
+
+from connectd.aio.backoff import Backoff
+from connectd.connectors.dynamodb.decode import (
+    RecordsPage,
+    StreamRecord,
+    decode_records_page,
+)
+from connectd.connectors.dynamodb.envelope import SourceInfo
+from connectd.connectors.dynamodb.gaps import Gap, GapKind
+from connectd.connectors.dynamodb.lineage import Windows
+from connectd.connectors.dynamodb.offsets import ShardPosition
+from connectd.connectors.dynamodb.payload import StreamPayload
+from connectd.connectors.dynamodb.plan import TablePlan
+from connectd.connectors.dynamodb.stored_table import shard_partition
+from connectd.connectors.dynamodb.table_scope import ShardProgress, TableScope
+from connectd.errors import (
+    ConvertError,
+    IteratorExpiredError,
+    RetriableError,
+    StreamGoneError,
+    TransientNetworkError,
+    TrimmedDataError,
+)
+from connectd.model.ids import SequenceNumber
+from connectd.model.record import RecordBatch
+
+_log = structlog.get_logger(__name__)
+
+TIP_PAGES: Final = 10
+"""Pages without records in a row after which a reader is taken to be at the tip of its shard."""
+
+_TRIMS_MAX: Final = 5
+"""Refusals in a row, each at the horizon, that are put down to trimming that is under way."""
+
+_FULL_PAGE_BYTES: Final = 900_000
+"""A body of this size is a page that ended at the limit of 1 MB: there is more."""
+
+_BACKOFF: Final = Backoff(initial_s=0.5, max_s=10.0)
+_TRIM_WAIT_S: Final = 1.0
+
+
+class ReaderEnd(Enum):
+    """How reading a shard ended."""
+
+    SEALED = "sealed"  # its end is durable
+    GAP = "gap"  # its position was trimmed away
+    GONE = "gone"  # the service does not know the shard or its stream
+
+
+@dataclass(frozen=True)
+class ReaderOutcome:
+    """The report of a reader."""
+
+    shard_id: str
+    end: ReaderEnd
+    gap: Gap | None = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class ReadingRules:
+    """What is the same for all shards of a stream.
+
+    Records made at or before ``drop_until_ms`` are not wanted: the scan has read them.
+    """
+
+    plan: TablePlan
+    info: SourceInfo
+    windows: Windows
+    drop_until_ms: int | None = None
+
+
+class ShardReader:
+    """Reads one shard; see the module's docstring. ``position`` is that after what was emitted."""
+
+    def __init__(
+        self,
+        scope: TableScope,
+        rules: ReadingRules,
+        position: ShardPosition,
+        *,
+        is_durable: bool,
+        is_closed: bool,
+        iterator: str | None = None,
+    ) -> None:
+        """``is_durable``: the position is stored. ``is_closed``: the shard will not grow.
+
+        ``iterator``: one that stands at the position, for LATEST.
+        """
+        self.position = position
+        self._scope = scope
+        self._rules = rules
+        self._is_durable = is_durable
+        self._is_closed = is_closed
+        self._iterator = iterator
+        self._partition = shard_partition(scope.table, position.shard_id)
+        self._what = f"shard {position.shard_id}"
+        self._settings = scope.config.stream
+        self._drop_until_ms = self._drop_bound()
+        self._from_horizon = False
+        self._is_page_full = False
+        self._empty_pages = self._trims = self._failures = 0
+        self._idle_s = self._settings.poll_interval_s
+        self._unacked = 0
+        self._emitted_s = scope.clock.monotonic()
+        self._progress = ShardProgress(last_read_s=self._emitted_s)
+        self.has_read = False
+
+    async def run(self, wait_s: float = 0.0) -> ReaderOutcome:
+        """Read to the end of the shard, or to what ends it otherwise; begins after a wait.
+
+        Raises:
+            FatalTaskError: the service refuses for good (access, validation).
+        """
+        shards = self._scope.progress.shards
+        shards[self.position.shard_id] = self._progress
+        try:
+            return await self._read(wait_s)
+        finally:
+            shards.pop(self.position.shard_id, None)
+            self._scope.progress.troubles.pop(self._what, None)
+
+    async def _read(self, wait_s: float) -> ReaderOutcome:
+        while True:
+            await self._scope.scheduler.wait(wait_s)
+            try:
+                page = await self._read_page()
+            except IteratorExpiredError:
+                self._iterator = None
+                wait_s = 0.0
+            except RetriableError as error:
+                self._failures += 1
+                self._scope.report_trouble(self._what, error, self._failures)
+                wait_s = _BACKOFF.wait_s(self._failures, floor_s=error.retry_after_s or 0.0)
+            except TrimmedDataError as error:
+                gap = self._on_trimmed(error)
+                if gap is not None:
+                    return ReaderOutcome(self.position.shard_id, ReaderEnd.GAP, gap=gap)
+                wait_s = _TRIM_WAIT_S
+            except StreamGoneError as error:
+                return ReaderOutcome(self.position.shard_id, ReaderEnd.GONE, error=error)
+            else:
+                if page.next_iterator is None:
+                    await self._seal()
+                    return ReaderOutcome(self.position.shard_id, ReaderEnd.SEALED)
+                wait_s = self._pause_after(page)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    async def _read_page(self) -> RecordsPage:
+        """One page, emitted."""
+        async with self._scope.queue.place() as place:
+            async with self._scope.scheduler.slot():
+                if self._iterator is None:
+                    self._iterator = await self._open()
+                response = await self._scope.api.streams.get_records(
+                    self._iterator, self._settings.page_limit
+                )
+            self._scope.time.observe(response.date_s)
+            try:
+                page = decode_records_page(response.body)
+            except ConvertError as error:
+                raise TransientNetworkError(str(error)) from error
+            self._is_page_full = (
+                len(page.records) >= self._settings.page_limit
+                or len(response.body) >= _FULL_PAGE_BYTES
+            )
+            self._on_success(page)
+            unseen = self._unseen(page.records)
+            if unseen:
+                place.fill(self._batch(unseen))
+            elif self._is_heartbeat_due():
+                self._scope.queue.put(self._emission(()))
+        return page
+
+    async def _open(self) -> str:
+        position = self.position
+        streams, arn, shard_id = self._scope.api.streams, position.stream_arn, position.shard_id
+        if position.sequence_number is None or self._from_horizon:
+            # LATEST too: only its first iterator may stand at the tip, a later one would skip
+            # what came since. Records from before the pin are dropped instead.
+            return await streams.shard_iterator(arn, shard_id, "TRIM_HORIZON", None)
+        return await streams.shard_iterator(
+            arn, shard_id, "AFTER_SEQUENCE_NUMBER", position.sequence_number.text
+        )
+
+    def _on_success(self, page: RecordsPage) -> None:
+        self._iterator = page.next_iterator
+        self._trims = self._failures = 0
+        self._scope.clear_trouble(self._what)
+        self.has_read = True
+        self._progress.last_read_s = self._scope.clock.monotonic()
+        self._scope.progress.last_read_s = self._progress.last_read_s
+        now_ms = self._scope.time.now_ms()
+        if page.records:
+            self._empty_pages = 0
+            self._progress.lag_s = max(0.0, now_ms / 1000 - page.records[-1].created_s)
+            return
+        self._empty_pages += 1
+        self._progress.lag_s = 0.0
+        # A closed shard has no tip: what came after it is in its children.
+        if self._empty_pages >= TIP_PAGES and not self._is_closed:
+            self.position = self.position.known_good_at(now_ms)
+
+    def _pause_after(self, page: RecordsPage) -> float:
+        interval_s = self._settings.poll_interval_s
+        if page.records:
+            self._idle_s = interval_s
+            return 0.0 if self._is_page_full or self._is_closed else interval_s
+        if self._is_closed:
+            return interval_s
+        pause_s = self._idle_s
+        self._idle_s = min(self._idle_s * 2, self._settings.poll_interval_max_s)
+        return pause_s
+
+    def _on_trimmed(self, error: TrimmedDataError) -> Gap | None:
+        """Whether the refusal is a gap; if not, reading goes on at the horizon."""
+        self._iterator = None
+        self._trims += 1
+        position = self.position
+        age_ms = self._scope.time.now_ms() - position.position_ms
+        if age_ms <= self._rules.windows.safe_zone_ms and self._trims <= _TRIMS_MAX:
+            self._from_horizon = True
+            _log.warning(
+                "position was trimmed, but nothing is lost: reading on at the horizon",
+                table=self._scope.table,
+                shard=position.shard_id,
+                position_ms=position.position_ms,
+                error=str(error),
+            )
+            return None
+        after = "its beginning" if position.sequence_number is None else position.sequence_number
+        detail = (
+            f"shard {position.shard_id} was trimmed after {after}, last known good "
+            f"{age_ms / 3_600_000:.1f} hours ago ({error})"
+        )
+        return Gap(
+            GapKind.TRIMMED, detail, shard_id=position.shard_id, since_ms=position.position_ms
+        )
+
+    # -- emitting -------------------------------------------------------------------------------
+
+    def _batch(self, records: Sequence[StreamRecord]) -> RecordBatch:
+        """The emission for records not delivered before; what is not wanted is left out."""
+        last = records[-1]
+        self.position = self.position.after(
+            SequenceNumber(last.sequence_number), int(last.created_s * 1000)
+        )
+        return self._emission(self._wanted(records))
+
+    def _is_heartbeat_due(self) -> bool:
+        if self._unacked:
+            return False  # the position under way is as good
+        if not self._is_durable:
+            return True
+        is_due = self._scope.clock.monotonic() - self._emitted_s >= self._settings.heartbeat_s
+        return is_due and self._empty_pages >= TIP_PAGES
+
+    def _emission(self, records: Sequence[StreamRecord]) -> RecordBatch:
+        self._unacked += 1
+        self._is_durable = True
+        self._emitted_s = self._scope.clock.monotonic()
+
+        def on_acked() -> None:
+            self._unacked -= 1
+            self._scope.progress.records_sent += len(records)
+
+        return RecordBatch(
+            self._partition,
+            self.position.to_offset(),
+            StreamPayload(self._rules.plan, self._rules.info, records),
+            on_acked,
+        )
+
+    async def _seal(self) -> None:
+        self.position = self.position.sealed()
+        await self._scope.queue.commit(self._partition, self.position.to_offset())
+
+    # -- which records --------------------------------------------------------------------------
+
+    def _drop_bound(self) -> int | None:
+        """Records made at or before this time are dropped; None: all are wanted."""
+        bounds = [] if self._rules.drop_until_ms is None else [self._rules.drop_until_ms]
+        if self.position.pinned_at_ms is not None:
+            # Creation times are whole seconds: one in the second of the pin may be after it.
+            bounds.append(self.position.pinned_at_ms // 1000 * 1000 - 1)
+        return max(bounds, default=None)
+
+    def _wanted(self, records: Sequence[StreamRecord]) -> Sequence[StreamRecord]:
+        if self._drop_until_ms is not None:
+            records = self._recent(records, self._drop_until_ms)
+        if self._scope.config.messages.drop_ttl_deletes:
+            records = [record for record in records if not is_ttl_delete(record)]
+        return records
+
+    def _unseen(self, records: Sequence[StreamRecord]) -> Sequence[StreamRecord]:
+        """Without what was delivered before reading went on at the horizon."""
+        last = self.position.sequence_number
+        if not self._from_horizon or last is None:
+            return records
+        number = int(last.text)
+        unseen = [record for record in records if int(record.sequence_number) > number]
+        if unseen:
+            self._from_horizon = False
+        return unseen
+
+    def _recent(self, records: Sequence[StreamRecord], until_ms: int) -> Sequence[StreamRecord]:
+        """Without what the scan has read; looks no further once records are younger."""
+        until_s = until_ms / 1000
+        if records and records[0].created_s > until_s:
+            self._drop_until_ms = None
+            return records
+        return [record for record in records if record.created_s > until_s]
+
+
+def is_ttl_delete(record: StreamRecord) -> bool:
+    """Whether a record is a deletion by time to live (field case S16).
+
+    Deletions that a global table replicates from another region do not say so.
+    """
+    identity = record.user_identity if record.event_name == "REMOVE" else None
+    if identity is None:
+        return False
+    members = {name.lower(): value for name, value in orjson.loads(identity).items()}
+    return (
+        members.get("type") == "Service" and members.get("principalid") == "dynamodb.amazonaws.com"
+    )

@@ -1,0 +1,110 @@
+"""What this connector asks of AWS: the six calls, and nothing else.
+
+``connectd.aws.clients.AwsClients`` provides them in production, an in-memory double in tests. The
+errors that they raise are those of ``connectd.errors``: ``ThrottledError`` and
+``TransientNetworkError`` (try again), ``IteratorExpiredError``, ``TrimmedDataError``,
+``TableGoneError``, ``StreamGoneError``, ``AccessDeniedError``, ``InvalidRequestError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from connectd.aws.dynamodb import KeyAttribute, TableDescription
+from connectd.aws.settings import AwsSettings
+from connectd.aws.streams import IteratorKind, Shard, StreamDescription
+from connectd.aws.tagging import TagFilter
+from connectd.aws.transport import RawResponse
+
+__all__ = [
+    "IteratorKind",
+    "KeyAttribute",
+    "RawResponse",
+    "Shard",
+    "SourceApi",
+    "SourceApiPool",
+    "StreamDescription",
+    "StreamsApi",
+    "TableDescription",
+    "TablesApi",
+    "TagsApi",
+]
+
+
+class TablesApi(Protocol):
+    """Tables and their pages."""
+
+    async def describe_table(self, table: str) -> TableDescription:
+        """What the table is now."""
+        ...
+
+    async def scan(
+        self,
+        table: str,
+        *,
+        segment: int,
+        total_segments: int,
+        exclusive_start_key: bytes | None,
+        limit: int | None,
+        consistent: bool = False,
+    ) -> RawResponse:
+        """One page of a segment."""
+        ...
+
+
+class StreamsApi(Protocol):
+    """Table streams, their shards and records."""
+
+    async def describe_stream(self, arn: str) -> StreamDescription:
+        """The stream and all of its shards."""
+        ...
+
+    async def shard_iterator(
+        self, arn: str, shard_id: str, kind: IteratorKind, sequence_number: str | None
+    ) -> str:
+        """An iterator at a position of a shard."""
+        ...
+
+    async def get_records(self, iterator: str, limit: int) -> RawResponse:
+        """One page of a shard."""
+        ...
+
+
+class TagsApi(Protocol):
+    """Tables by tag."""
+
+    async def tables_by_tags(self, filters: Sequence[TagFilter]) -> list[str]:
+        """Names of the tables that pass every filter."""
+        ...
+
+
+class SourceApi(Protocol):
+    """The clients of one account and region."""
+
+    @property
+    def dynamodb(self) -> TablesApi:
+        """Tables."""
+        ...
+
+    @property
+    def streams(self) -> StreamsApi:
+        """Streams."""
+        ...
+
+    @property
+    def tagging(self) -> TagsApi:
+        """Tags."""
+        ...
+
+
+class SourceApiPool(Protocol):
+    """Shares clients between connectors and tasks with equal settings."""
+
+    async def acquire(self, settings: AwsSettings) -> SourceApi:
+        """Clients for these settings; one ``release`` answers it."""
+        ...
+
+    async def release(self, clients: Any) -> None:
+        """Give clients back."""
+        ...

@@ -1,0 +1,416 @@
+"""One table, from discovery to the end of its task: owns its phase and performs it.
+
+The phase machine is ``phases``; what each phase does:
+
+* DISCOVERY: describe the table, read what is stored, decide what comes first (``opening``).
+* INIT_SYNC: wait for the start delay, make the state and the stream's baseline durable, ``scan``.
+* SYNC: ``stream_sync``, until a gap.
+* RESYNC: make the start of another scan durable, before anything of the old state is given up.
+
+Order of durability, on which everything rests. Positions count only under the state that names
+their INIT_SYNC and their stream (``stored_table``). A state RUNNING is durable before the positions
+of its baseline, which are completed on every start of the scan, and these before FINISHED. In all
+other cases positions are durable before the state under which they count. So a crash between any
+two writes finds the old picture, or one that is completed; never half a picture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Final, NoReturn
+
+import structlog
+
+from connectd.aio.clock import iso_instant
+from connectd.connectors.dynamodb import lineage, opening, stored_table
+from connectd.connectors.dynamodb.config import GapPolicy, StartPosition
+from connectd.connectors.dynamodb.discovery import stream_problem
+from connectd.connectors.dynamodb.emission_queue import REMOVED
+from connectd.connectors.dynamodb.envelope import InitSyncState
+from connectd.connectors.dynamodb.gaps import Gap, GapKind
+from connectd.connectors.dynamodb.offsets import SegmentPosition, ShardPosition, TableState
+from connectd.connectors.dynamodb.opening import OpeningKind
+from connectd.connectors.dynamodb.phases import Phase, PhaseEvent, next_phase
+from connectd.connectors.dynamodb.plan import TablePlan
+from connectd.connectors.dynamodb.scan import TableScan, make_pacer
+from connectd.connectors.dynamodb.shard_reader import ReadingRules
+from connectd.connectors.dynamodb.source_api import StreamDescription, TableDescription
+from connectd.connectors.dynamodb.stream_sync import GapDecision, StreamSync, SyncEnd
+from connectd.connectors.dynamodb.table_scope import TableScope
+from connectd.errors import (
+    DataGapError,
+    InvalidRequestError,
+    InvariantError,
+    StreamGoneError,
+    TableGoneError,
+)
+from connectd.model.record import Seal, SourceOffset, SourcePartition
+
+_log = structlog.get_logger(__name__)
+
+_QUIET_AFTER_RESYNC_MS: Final = 24 * 3_600_000
+"""SYNC for this long without a gap, and the count of resyncs in a row begins anew."""
+
+
+class TableJob:
+    """See the module's docstring. One instance lives once."""
+
+    def __init__(self, scope: TableScope, stored: Mapping[SourcePartition, SourceOffset]) -> None:
+        """``stored``: the offsets of this table, as durable as they are."""
+        self._scope = scope
+        self._offsets = stored
+        self._phase = Phase.DISCOVERY
+        self._plan: TablePlan | None = None
+        self._state: TableState | None = None
+        self._segments: Mapping[int, SegmentPosition] = {}
+        self._positions: dict[str, ShardPosition] = {}
+        self._iterators: dict[str, str] = {}
+        self._is_delayed = False
+
+    async def run(self) -> NoReturn:
+        """Live until cancelled.
+
+        Raises:
+            TableGoneError, DataGapError, FatalTaskError, ConfigError: the table has failed.
+        """
+        try:
+            while True:
+                if self._phase is Phase.DISCOVERY:
+                    await self._discover()
+                elif self._phase is Phase.INIT_SYNC:
+                    await self._init_sync()
+                elif self._phase is Phase.SYNC:
+                    await self._sync()
+                elif self._phase is Phase.RESYNC:
+                    await self._resync()
+                else:
+                    raise InvariantError(f"table {self._scope.table} goes on although it is gone")
+        except TableGoneError:
+            self._enter(PhaseEvent.TABLE_GONE)
+            raise
+
+    @property
+    def phase(self) -> Phase:
+        """The phase the table is in."""
+        return self._phase
+
+    def _enter(self, event: PhaseEvent) -> None:
+        before, self._phase = self._phase, next_phase(self._phase, event)
+        _log.info(
+            "table enters another phase",
+            table=self._scope.table,
+            phase=self._phase.value,
+            before=before.value,
+            event=event.value,
+        )
+
+    # -- DISCOVERY ------------------------------------------------------------------------------
+
+    async def _discover(self) -> None:
+        scope = self._scope
+        description = await self._describe()
+        stored = stored_table.load(scope.table, self._offsets)
+        for partition in stored.stale:
+            scope.queue.put(Seal(partition, REMOVED))
+        self._segments, self._positions = stored.segments, dict(stored.shards)
+        opened = opening.open_table(stored, description, scope.config)
+        self._state = opened.state
+        if opened.state is not None:
+            scope.progress.gaps = opened.state.gaps
+        if opened.kind is OpeningKind.NEW_SCAN:
+            self._is_delayed = True
+            self._enter(PhaseEvent.SCAN_WANTED)
+        elif opened.kind is OpeningKind.CONTINUED_SCAN:
+            self._continue_scan(stored.state)
+            self._enter(PhaseEvent.SCAN_WANTED)
+        elif opened.kind is OpeningKind.STREAM:
+            self._enter(PhaseEvent.STREAM_WANTED)
+        elif opened.kind is OpeningKind.NEW_STREAM:
+            await self._begin_stream(description)
+            self._enter(PhaseEvent.STREAM_WANTED)
+        elif opened.kind is OpeningKind.TAKEN_OVER:
+            await self._take_over()
+        else:
+            assert opened.gap is not None
+            await self._apply(SyncEnd(opened.gap, self._on_gap(opened.gap)))
+
+    def _continue_scan(self, stored: TableState | None) -> None:
+        """The Java connector's key becomes the position of the only segment."""
+        state = self._require_state()
+        if stored is not None and stored.start_key is not None:
+            position = SegmentPosition(
+                0, 1, state.init_sync_start_ms, stored.start_key, stored.init_sync_count
+            )
+            self._segments = {0: self._segments.get(0, position)}
+
+    async def _begin_stream(self, description: TableDescription) -> None:
+        """``init.sync.skip``: pin the beginning before anything is read."""
+        state = opening.new_stream(description)
+        listing = await self._list(self._arn(state))
+        now_ms = self._scope.time.now_ms()
+        baseline = lineage.Baseline(listing.arn, state.init_sync_start_ms, now_ms)
+        is_latest = self._scope.config.scan.start_position is StartPosition.LATEST
+        positions = lineage.first_positions(listing.shards, baseline, latest=is_latest)
+        if is_latest:
+            # Iterators first, then the pin: what comes in between is behind both.
+            await self._open_latest(positions)
+        await self._commit_positions(positions)
+        await self._commit_state(state)
+
+    async def _open_latest(self, positions: tuple[ShardPosition, ...]) -> None:
+        scope = self._scope
+        for position in positions:
+            if not position.is_sentinel:
+                continue
+            shard_id = position.shard_id
+            call = functools.partial(
+                scope.api.streams.shard_iterator, position.stream_arn, shard_id, "LATEST", None
+            )
+            with contextlib.suppress(StreamGoneError):
+                # Gone within a moment: what follows it is read from its beginning.
+                self._iterators[shard_id] = await scope.insist(f"shard {shard_id}", call)
+
+    async def _take_over(self) -> None:
+        """A state without positions: read all that the stream has, if that leaves no gap."""
+        state = self._require_state()
+        listing = await self._list(self._arn(state))
+        now_ms = self._scope.time.now_ms()
+        gap = opening.gap_of_takeover(
+            state,
+            listing.shards,
+            now_ms=now_ms,
+            safe_zone_ms=self._scope.config.stream.safe_zone_ms,
+        )
+        if gap is not None and self._on_gap(gap) is GapDecision.RESYNC:
+            self._enter(PhaseEvent.GAP_FOUND)
+            return
+        await self._switch_stream(self._require_state(), listing, now_ms)
+        self._enter(PhaseEvent.STREAM_WANTED)
+
+    # -- INIT_SYNC ------------------------------------------------------------------------------
+
+    async def _init_sync(self) -> None:
+        scope = self._scope
+        if self._is_delayed:
+            await self._delay()
+        description = await self._describe()
+        if self._is_delayed:
+            self._is_delayed = False
+            self._state = opening.new_scan(description, scope.config, now_ms=scope.time.now_ms())
+        state = self._require_state()
+        scope.progress.enter("INIT_SYNC")
+        scope.progress.items_estimated = description.item_count
+        await self._commit_state(state)
+        await self._lay_baseline()
+        segments = state.total_segments or 1
+        pacer = make_pacer(scope, description, segments)
+        scan = TableScan(scope, self._require_plan(), state, self._segments, pacer)
+        self._state = await scan.run()
+        self._segments = {}
+        self._enter(PhaseEvent.SCAN_FINISHED)
+
+    async def _delay(self) -> None:
+        delay_s = self._scope.config.scan.delay_s
+        if delay_s <= 0:
+            return
+        until = iso_instant(self._scope.clock.wall_s() + delay_s)
+        self._scope.progress.enter("DELAYED", f"INIT_SYNC begins at {until}")
+        await self._scope.clock.sleep(delay_s)
+
+    async def _lay_baseline(self) -> None:
+        """Remember where the stream stands before the first page is read."""
+        state = self._require_state()
+        listing = await self._list(self._arn(state))
+        baseline = lineage.Baseline(listing.arn, state.init_sync_start_ms, state.init_sync_start_ms)
+        positions = lineage.first_positions(listing.shards, baseline)
+        await self._commit_positions(
+            tuple(each for each in positions if each.shard_id not in self._positions)
+        )
+
+    # -- SYNC -----------------------------------------------------------------------------------
+
+    async def _sync(self) -> None:
+        state, config = self._require_state(), self._scope.config.stream
+        self._scope.progress.enter("SYNC")
+        is_scanned = state.init_sync is InitSyncState.FINISHED and state.init_sync_start_ms > 0
+        rules = ReadingRules(
+            plan=self._require_plan(),
+            info=state.info(),
+            windows=lineage.Windows(config.retention_ms, config.safe_zone_ms),
+            drop_until_ms=state.init_sync_start_ms - config.lookback_ms if is_scanned else None,
+        )
+        sync = StreamSync(
+            self._scope,
+            self._arn(state),
+            self._positions,
+            rules,
+            on_gap=self._on_stream_gap,
+            iterators=self._iterators,
+        )
+        self._iterators = {}
+        await self._apply(await sync.run())
+
+    # -- gaps -----------------------------------------------------------------------------------
+
+    def _on_stream_gap(self, gap: Gap) -> GapDecision:
+        decision = self._on_gap(gap)
+        if decision is GapDecision.SKIP:
+            # Nothing else will write the state soon, and the count is to survive.
+            partition = stored_table.table_partition(self._scope.table)
+            self._scope.queue.put(Seal(partition, self._require_state().to_offset()))
+        return decision
+
+    def _on_gap(self, gap: Gap) -> GapDecision:
+        """Count it, say it loudly, and decide by ``gap.policy``.
+
+        Raises:
+            DataGapError: the policy is to fail, or the table has been scanned often enough.
+        """
+        scope, state = self._scope, self._require_state()
+        settings, now_ms = scope.config.stream, scope.time.now_ms()
+        quiet_ms = now_ms - (state.init_sync_end_ms or now_ms)
+        resyncs = 0 if quiet_ms > _QUIET_AFTER_RESYNC_MS else state.resyncs
+        self._state = replace(state, gaps=state.gaps + 1, gap_ms=now_ms, resyncs=resyncs)
+        scope.progress.gaps = self._state.gaps
+        policy = settings.gap_policy
+        if policy is GapPolicy.RESYNC and scope.config.scan.skip:
+            policy = GapPolicy.SKIP  # the user wants no scans
+        _log.warning(
+            "changes of the table were lost",
+            table=scope.table,
+            gap=gap.kind.value,
+            detail=gap.detail,
+            since_ms=gap.since_ms,
+            policy=policy.value,
+            gaps=self._state.gaps,
+        )
+        if policy is GapPolicy.FAIL:
+            raise DataGapError(
+                f"table {scope.table}: changes were lost ({gap}) and gap.policy is fail; set it "
+                "to resync or skip and restart the task"
+            )
+        if policy is GapPolicy.SKIP:
+            return GapDecision.SKIP
+        if resyncs >= settings.resyncs_max:
+            raise DataGapError(
+                f"table {scope.table}: changes were lost ({gap}) after {resyncs} resyncs in a "
+                "row, which gap.resync.max allows no more of; give INIT_SYNC more segments or "
+                "capacity, or set gap.policy to skip, and restart the task"
+            )
+        return GapDecision.RESYNC
+
+    async def _apply(self, end: SyncEnd) -> None:
+        """Go on after a gap that needs another scan or another stream."""
+        if end.decision is GapDecision.RESYNC:
+            self._enter(PhaseEvent.GAP_FOUND)
+            return
+        if end.gap.kind is not GapKind.STREAM_REPLACED:
+            raise InvariantError(f"table {self._scope.table}: SYNC ended with {end.gap}")
+        description = await self._describe()
+        state = opening.with_stream(self._require_state(), description)
+        listing = await self._list(self._arn(state))
+        await self._switch_stream(state, listing, self._scope.time.now_ms())
+        if self._phase is Phase.DISCOVERY:
+            is_scanning = state.init_sync is InitSyncState.RUNNING
+            self._enter(PhaseEvent.SCAN_WANTED if is_scanning else PhaseEvent.STREAM_WANTED)
+
+    async def _switch_stream(
+        self, state: TableState, listing: StreamDescription, now_ms: int
+    ) -> None:
+        """Go on with all that a stream has, for a state that has no positions in it."""
+        before, self._positions = self._positions, {}
+        baseline = lineage.Baseline(listing.arn, state.init_sync_start_ms, now_ms)
+        await self._commit_positions(lineage.first_positions(listing.shards, baseline))
+        await self._commit_state(state)
+        self._remove_positions(before.keys() - self._positions.keys())
+
+    async def _resync(self) -> None:
+        scope = self._scope
+        _log.warning(
+            "scanning the table again; items deleted in the gap stay in the topic",
+            table=scope.table,
+            topic=scope.progress.topic,
+        )
+        scope.progress.enter("RESYNC", "preparing another INIT_SYNC after a gap")
+        before = self._require_state()
+        description = await self._describe()
+        state = opening.new_scan(
+            description, scope.config, now_ms=scope.time.now_ms(), after=before
+        )
+        await self._commit_state(replace(state, resyncs=before.resyncs + 1))
+        self._remove_positions(self._positions.keys())
+        self._positions = {}
+        self._segments = {}
+        self._enter(PhaseEvent.BASELINE_DURABLE)
+
+    # -- asking and writing ---------------------------------------------------------------------
+
+    async def _describe(self) -> TableDescription:
+        """The table, with a stream to follow.
+
+        Raises:
+            InvalidRequestError: it never had one, or one without new images.
+        """
+        scope = self._scope
+        description = await scope.insist(
+            "describing the table", lambda: scope.api.dynamodb.describe_table(scope.table)
+        )
+        # A stream that was disabled a moment ago can still be read.
+        problem = stream_problem(description)
+        if problem is not None and (description.stream_enabled or description.stream_arn is None):
+            raise InvalidRequestError(f"table {scope.table}: {problem}")
+        self._plan = opening.record_plan(description, scope.config.messages)
+        return description
+
+    async def _list(self, arn: str) -> StreamDescription:
+        """A listing with at least one shard; an empty one is not believed."""
+        scope, tries = self._scope, 0
+        while True:
+            listing = await scope.insist(
+                "listing shards", lambda: scope.api.streams.describe_stream(arn)
+            )
+            if listing.shards:
+                return listing
+            tries += 1
+            error = StreamGoneError(f"stream {arn} lists no shard, expected at least one")
+            scope.report_trouble("listing shards", error, tries)
+            await scope.clock.sleep(min(30.0, 2.0 ** min(tries, 5)))
+
+    async def _commit_state(self, state: TableState) -> None:
+        self._state = state
+        await self._scope.queue.commit(
+            stored_table.table_partition(self._scope.table), state.to_offset()
+        )
+
+    async def _commit_positions(self, positions: tuple[ShardPosition, ...]) -> None:
+        await self._scope.queue.commit_all(
+            {
+                stored_table.shard_partition(self._scope.table, each.shard_id): each.to_offset()
+                for each in positions
+            }
+        )
+        self._positions.update({each.shard_id: each for each in positions})
+
+    def _remove_positions(self, shard_ids: AbstractSet[str]) -> None:
+        for shard_id in sorted(shard_ids):
+            partition = stored_table.shard_partition(self._scope.table, shard_id)
+            self._scope.queue.put(Seal(partition, REMOVED))
+
+    def _require_state(self) -> TableState:
+        if self._state is None:
+            raise InvariantError(f"table {self._scope.table} has no state in {self._phase.name}")
+        return self._state
+
+    def _require_plan(self) -> TablePlan:
+        if self._plan is None:
+            raise InvariantError(f"table {self._scope.table} has not been described")
+        return self._plan
+
+    def _arn(self, state: TableState) -> str:
+        if state.stream_arn is None:
+            raise InvariantError(f"table {self._scope.table} has a state without a stream")
+        return state.stream_arn

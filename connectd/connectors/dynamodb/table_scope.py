@@ -1,0 +1,151 @@
+"""What all jobs of one table share: collaborators, and the picture that people see of the table.
+
+``TableScope`` is handed down from ``table_job`` to the scan and the readers. ``TableProgress`` is
+written by whoever does the work and read by ``SourceTask.tables``: a table that makes no progress
+says why (DESIGN promise 5). Both are owned by one event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import structlog
+
+from connectd.aio import backoff
+from connectd.aio.clock import Clock
+from connectd.aio.scheduler import PollScheduler
+from connectd.connectors.dynamodb.config import DynamoDbConfig
+from connectd.connectors.dynamodb.emission_queue import EmissionQueue
+from connectd.connectors.dynamodb.service_time import ServiceTime
+from connectd.connectors.dynamodb.source_api import SourceApi
+from connectd.errors import RetriableError
+
+_log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+CONTROL_BACKOFF: Final = backoff.Backoff(initial_s=0.5, max_s=30.0)
+"""For DescribeTable and DescribeStream, which AWS limits to about ten calls per second."""
+
+
+@dataclass
+class ShardProgress:
+    """The picture of one shard that is being read; ``last_read_s`` is monotonic."""
+
+    last_read_s: float
+    lag_s: float | None = None
+
+
+@dataclass
+class TableProgress:
+    """The picture of one table; counters are since the start of the task.
+
+    ``troubles`` are what is being retried right now, by what it is ("shard …", "scan …");
+    ``last_read_s`` (monotonic) is the last successful read of any shard.
+    """
+
+    table: str
+    topic: str
+    state: str = "DISCOVERY"
+    note: str = ""
+    items_scanned: int = 0
+    items_estimated: int = 0
+    records_sent: int = 0
+    shards: dict[str, ShardProgress] = field(default_factory=dict)
+    shards_waiting: int = 0
+    gaps: int = 0
+    last_read_s: float | None = None
+    troubles: dict[str, str] = field(default_factory=dict)
+
+    def enter(self, state: str, note: str = "") -> None:
+        """Show another state; troubles of the one before are over."""
+        self.state = state
+        self.note = note
+        self.troubles.clear()
+
+    def reason(self) -> str:
+        """Why the table is not where it should be, or "" when nothing is wrong."""
+        if not self.troubles:
+            return self.note
+        first = next(iter(self.troubles.values()))
+        others = len(self.troubles) - 1
+        text = first if not others else f"{first} (and {others} more)"
+        return f"{self.note}; {text}" if self.note else text
+
+    def lag_s(self) -> float | None:
+        """Age of the newest record read, of the shard that is furthest behind; 0 at the tip."""
+        return max(
+            (each.lag_s for each in self.shards.values() if each.lag_s is not None), default=None
+        )
+
+    def last_read_age_s(self, now_s: float) -> float | None:
+        """Time since the last successful read, of the shard that has waited longest.
+
+        A shard that cannot be read shows although others can (field case P07).
+        """
+        if self.shards:
+            return now_s - min(each.last_read_s for each in self.shards.values())
+        return None if self.last_read_s is None else now_s - self.last_read_s
+
+    def row(self, *, task: int, now_s: float, is_blocked: bool) -> dict[str, object]:
+        """For people to look at: JSON-able. ``is_blocked``: the task's buffer is full."""
+        age_s = self.last_read_age_s(now_s)
+        lag_s = self.lag_s()
+        return {
+            "table": self.table,
+            "task": task,
+            "state": self.state,
+            "reason": self.reason() or ("waiting for Kafka: buffer is full" if is_blocked else ""),
+            "topic": self.topic,
+            "items_scanned": self.items_scanned,
+            "items_estimated": self.items_estimated,
+            "records_sent": self.records_sent,
+            "lag_s": None if lag_s is None else round(lag_s, 3),
+            "shards_open": len(self.shards),
+            "shards_waiting": self.shards_waiting,
+            "gaps": self.gaps,
+            "last_read_age_s": None if age_s is None else round(age_s, 3),
+        }
+
+
+@dataclass(frozen=True)
+class TableScope:
+    """Collaborators of the jobs of one table."""
+
+    config: DynamoDbConfig
+    api: SourceApi
+    clock: Clock
+    time: ServiceTime
+    scheduler: PollScheduler
+    queue: EmissionQueue
+    progress: TableProgress
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        return self.progress.table
+
+    async def insist(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+        """Call until it works, showing ``what`` is in the way; fatal errors pass at once."""
+
+        def on_retry(error: RetriableError, attempt: int, wait_s: float) -> None:
+            self.report_trouble(what, error, attempt)
+
+        result = await backoff.retry(
+            call, clock=self.clock, policy=CONTROL_BACKOFF, on_retry=on_retry
+        )
+        self.clear_trouble(what)
+        return result
+
+    def report_trouble(self, what: str, error: Exception, attempt: int) -> None:
+        """Show that something is being retried; logged at attempts 1, 2, 4, 8 …"""
+        self.progress.troubles[what] = f"{what}: {error} (attempt {attempt})"
+        if attempt & (attempt - 1) == 0:
+            _log.warning("retrying", table=self.table, what=what, attempt=attempt, error=str(error))
+
+    def clear_trouble(self, what: str) -> None:
+        """It works (again)."""
+        if self.progress.troubles.pop(what, None) is not None:
+            _log.info("recovered", table=self.table, what=what)
