@@ -59,6 +59,11 @@ class JsonConverter:
         # kept beside its text so that its identity is not given to another one.
         self._schema_json_by_id: dict[int, tuple[Schema, bytes]] = {}
 
+    @property
+    def cached_schemas(self) -> int:
+        """How many schema texts are kept; bounded by ``schemas.cache.size``."""
+        return len(self._schema_json_by_id)
+
     @classmethod
     def config_def(cls) -> ConfigDef:
         """Kafka's keys; those about decimals and defaults change nothing that is written here."""
@@ -138,31 +143,43 @@ def _float64(schema: Schema, value: object) -> object:
 def _float32(schema: Schema, value: object) -> object:
     if not isinstance(value, float):
         raise _invalid_type(schema, value)
-    try:
-        stored = struct.pack(">f", value)
-    except OverflowError as error:
-        raise ConvertError(f"Invalid value for FLOAT32: {value} is out of range") from error
+    stored = _single_precision(value)
+    if stored is None:
+        raise ConvertError(f"Invalid value for FLOAT32: {value} is out of range")
     (single,) = struct.unpack(">f", stored)
     texts = (f"{single:.{digits}g}" for digits in range(1, _FLOAT32_DIGITS_MAX + 1))
-    shortest = next((text for text in texts if struct.pack(">f", float(text)) == stored), "")
+    shortest = next((text for text in texts if _single_precision(float(text)) == stored), "")
     return _java_number(single, shortest)
 
 
+def _single_precision(value: float) -> bytes | None:
+    """The nearest single-precision number; None: there is none in its range."""
+    try:
+        return struct.pack(">f", value)
+    except OverflowError:
+        return None
+
+
 def _java_number(value: float, shortest: str) -> object:
-    """A number as ``Double.toString`` writes it, or the name of one that JSON lacks, as text."""
+    """A number as ``Double.toString`` writes it, or the name of one that JSON lacks, as text.
+
+    ``shortest`` is the shortest decimal that rounds to ``value``. Java asks for two digits at
+    least, and of those with two takes the nearest (4.9E-324 where Python says 5e-324).
+    """
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    sign, digits, exponent = Decimal(shortest).as_tuple()
-    assert isinstance(exponent, int)
+    number = Decimal(shortest).normalize()
+    if len(number.as_tuple().digits) == 1:
+        number = Decimal(f"{value:.1e}").normalize()
     if value == 0 or _PLAIN_NOTATION_MIN <= abs(value) < _PLAIN_NOTATION_END:
-        text = f"{Decimal(shortest):f}"
+        text = f"{number:f}"
         return orjson.Fragment(text if "." in text else f"{text}.0")
-    significant = "".join(map(str, digits)).rstrip("0")
-    power = len(digits) + exponent - 1
-    text = f"{'-' if sign else ''}{significant[0]}.{significant[1:] or '0'}E{power}"
-    return orjson.Fragment(text)
+    sign, digits, _ = number.as_tuple()
+    first, *others = map(str, digits)
+    mantissa = f"{first}.{''.join(others) or '0'}"
+    return orjson.Fragment(f"{'-' if sign else ''}{mantissa}E{number.adjusted()}")
 
 
 def _boolean(schema: Schema, value: object) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,12 +103,18 @@ class AttributeSanitiser:
 
     The Java connector drops a record whose name becomes empty (``名前``, ``-``) and, of two names
     that become equal (``a-b`` and ``ab``), loses one value. Here such a name stays as it was: a
-    name is only replaced when the new one is not empty and no other attribute of the same item
-    wants it. The outcome does not depend on the order of the attributes (field case V05).
+    name is only replaced when the new one is not empty, is not the name of an attribute of the same
+    item, and no other attribute wants it. The outcome does not depend on the order of the
+    attributes (field case V05).
     """
 
     def __init__(self) -> None:
         self._clean: set[str] = set()
+
+    @property
+    def remembered_names(self) -> int:
+        """How many names are known to be clean; bounded."""
+        return len(self._clean)
 
     def renamed(self, names: Collection[str]) -> dict[str, str]:
         """New names by old, for those that change; empty for most items."""
@@ -115,13 +122,11 @@ class AttributeSanitiser:
             return {}
         wanted = {name: sanitised_attribute(name) for name in names}
         self._remember(name for name, clean in wanted.items() if name == clean)
-        claims: dict[str, int] = {}
-        for clean in wanted.values():
-            claims[clean] = claims.get(clean, 0) + 1
+        claims = Counter(wanted.values())
         return {
             name: clean
             for name, clean in wanted.items()
-            if name != clean and clean and claims[clean] == 1
+            if clean and claims[clean] == 1 and clean not in wanted
         }
 
     def _remember(self, names: Iterable[str]) -> None:
