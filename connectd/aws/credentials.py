@@ -22,7 +22,7 @@ from connectd.aio.clock import Clock
 from connectd.aws.errors import Call, translate
 from connectd.aws.settings import AwsSettings
 from connectd.aws.signing import FrozenCredentials
-from connectd.errors import TransientNetworkError
+from connectd.errors import InvariantError, TransientNetworkError
 
 if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
@@ -193,6 +193,7 @@ class CredentialsSource:
         self._flight: asyncio.Future[FrozenCredentials] | None = None
         self._frozen: FrozenCredentials | None = None
         self._checked_s = 0.0
+        self._is_closed = False
 
     async def current(self) -> FrozenCredentials:
         """The keys to sign with now; the same object as long as they are the same.
@@ -219,6 +220,8 @@ class CredentialsSource:
         return await self._fetch(rejected)
 
     async def _fetch(self, rejected: FrozenCredentials | None) -> FrozenCredentials:
+        if self._is_closed:
+            raise InvariantError(f"{self._call}: the AWS clients have been closed")
         if self._flight is None:
             loop = asyncio.get_running_loop()
             self._flight = loop.run_in_executor(self._executor, self._load, rejected)
@@ -245,12 +248,13 @@ class CredentialsSource:
         self._flight = None
         if flight.cancelled() or flight.exception() is not None:
             return  # those who wait for the flight are told by it
-        if flight.result() != self._frozen:
+        if not self._is_closed and flight.result() != self._frozen:
             self._frozen = flight.result()
         self._checked_s = self._time.note()
 
     def close(self) -> None:
         """Forget the keys and let the thread end after what it is doing."""
+        self._is_closed = True
         self._frozen = None
         # An idle thread ends at once; one that waits for AWS is not waited for.
         self._executor.shutdown(wait=self._flight is None, cancel_futures=True)

@@ -8,6 +8,7 @@ Making the first client reads megabytes of JSON from disk (50 ms), so it belongs
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import botocore.session
@@ -65,10 +66,12 @@ def client_config(settings: AwsSettings, *, has_endpoint: bool) -> Config:
 
 
 class AwsSession:
-    """Credentials and client maker of one ``AwsSettings``. Not thread-safe: one user at a time."""
+    """Credentials and client maker of one ``AwsSettings``."""
 
     def __init__(self, settings: AwsSettings, time: NotedTime) -> None:
         self._settings = settings
+        # Clients may be used from any thread; making them is not safe to do in two at once.
+        self._making = threading.Lock()
         if settings.has_half_a_key_pair:
             log.warning(
                 "half of a static AWS key pair is ignored, the default chain is used",
@@ -130,7 +133,8 @@ class AwsSession:
             "resourcegroupstaggingapi": self._settings.tagging_endpoint,
         }[service]
         config = client_config(self._settings, has_endpoint=endpoint is not None)
-        return self._session.client(service, endpoint_url=endpoint, config=config)
+        with self._making:
+            return self._session.client(service, endpoint_url=endpoint, config=config)
 
     def ca_bundle(self) -> str | None:
         """The file of trusted certificates that boto3 was told to use, or None for its own."""

@@ -130,6 +130,8 @@ class AiohttpTransport:
                 except aiohttp.ClientConnectorError:
                     raise
                 except _CONNECTION_LOST:
+                    if self._session is None:
+                        raise  # closed by us
                     return await self._post(url, headers, body, call)
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
@@ -163,9 +165,9 @@ class AiohttpTransport:
 
     async def close(self) -> None:
         """See ``HttpTransport.close``."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
 
 async def _read(answer: aiohttp.ClientResponse, call: Call) -> bytes:

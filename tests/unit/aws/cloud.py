@@ -11,7 +11,8 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from tests.unit.aws.doubles import HandClock, LoopbackServer, Reply, Request
+from connectd.aio.clock import Clock
+from tests.unit.aws.doubles import LoopbackServer, Reply, Request
 
 ROLE = "arn:aws:iam::999988887777:role/reader"
 STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/orders/stream/2024-05-01T10:00:00.000"
@@ -57,7 +58,7 @@ class FakeCloud(LoopbackServer):
     not; ``refusals`` counts requests refused.
     """
 
-    def __init__(self, clock: HandClock, *, lifetime_s: float = 3600) -> None:
+    def __init__(self, clock: Clock, *, lifetime_s: float = 3600) -> None:
         super().__init__(self._answer)
         self._clock = clock
         self._lifetime_s = lifetime_s

@@ -93,6 +93,21 @@ def test_a_region_that_cannot_be_is_a_configuration_error_and_leaves_nothing_ope
     assert aws_threads() == []
 
 
+def test_calls_after_closing_are_bugs() -> None:
+    async def scenario() -> None:
+        clients = AwsClients(settings(), HandClock())
+        await clients.open()
+        await clients.close()
+        for road in (
+            clients.streams.get_records("iterator", 10),
+            clients.dynamodb.describe_table("orders"),
+        ):
+            with pytest.raises(InvariantError, match="closed"):
+                await road
+
+    asyncio.run(scenario())
+
+
 def test_opening_twice_is_a_bug() -> None:
     async def scenario() -> None:
         clients = AwsClients(settings(), HandClock())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
+from connectd.aio.clock import LoopClock
 from connectd.aws.clients import AwsClients
 from connectd.aws.credentials import _margins_s
 from connectd.aws.settings import AwsSettings
@@ -251,6 +252,29 @@ def test_a_source_that_does_not_answer_ends_at_the_deadline() -> None:
         scenario, assume_role_arn=ROLE, connect_timeout_s=0.05, read_timeout_s=0.05, **STATIC
     )
     assert [each.operation for each in cloud.requests] == [""]
+
+
+def test_a_clock_that_only_its_loop_can_read_serves_the_threads_too() -> None:
+    """The worker's clock asks the running loop; boto3's threads have none."""
+
+    async def run() -> FakeCloud:
+        clock = LoopClock(wall_anchor_s=1_714_557_600.0)
+        async with FakeCloud(clock) as cloud:
+            settings = AwsSettings(
+                region="eu-west-1",
+                dynamodb_endpoint=cloud.url,
+                sts_endpoint=cloud.url,
+                assume_role_arn=ROLE,
+                **STATIC,
+            )
+            clients = AwsClients(settings, clock)
+            await clients.open()
+            await clients.dynamodb.describe_table("orders")
+            await scan(clients)
+            await clients.close()
+            return cloud
+
+    assert len(asyncio.run(run()).assumed) == 1
 
 
 @pytest.mark.parametrize(

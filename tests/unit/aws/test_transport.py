@@ -359,6 +359,24 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -
     assert request.headers["host"] == "dynamodb.invalid"
 
 
+def test_closing_fails_what_is_under_way() -> None:
+    arrived = asyncio.Event()
+
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
+        arrived.set()
+        await asyncio.Event().wait()
+        return None
+
+    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+        hanging = asyncio.create_task(post(transport, server.url))
+        await arrived.wait()
+        await transport.close()
+        with pytest.raises(TransientNetworkError, match="table orders"):
+            await hanging
+
+    assert len(against(handler, use).requests) == 1
+
+
 def test_a_transport_that_is_not_open_says_so() -> None:
     async def scenario() -> ConnectdError | InvariantError:
         transport = AiohttpTransport(
