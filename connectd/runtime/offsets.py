@@ -46,7 +46,10 @@ class OffsetEntry:
 
 
 class ConnectorOffsets:
-    """Reads, alters and resets offsets."""
+    """Reads, alters and resets offsets.
+
+    ``apply_latest`` makes the worker know what has been written to the config topic by now.
+    """
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class ConnectorOffsets:
         offsets: protocols.OffsetStore,
         views: Views,
         worker: Worker,
+        apply_latest: Callable[[], None],
         connector_class: ConnectorClass,
         resolve: Resolver,
     ) -> None:
@@ -64,6 +68,7 @@ class ConnectorOffsets:
         self._offsets = offsets
         self._views = views
         self._worker = worker
+        self._apply_latest = apply_latest
         self._connector_class = connector_class
         self._resolve = resolve
 
@@ -131,6 +136,7 @@ class ConnectorOffsets:
                 "This can be done for the specified connector by issuing a 'PUT' request to the "
                 f"'/connectors/{connector}/stop' endpoint"
             )
+        self._apply_latest()  # or the worker might not know yet that it is to stop anything
         with stage(f"waiting for the tasks of connector {connector} to stop"):
             await self._worker.wait_settled(connector)
         return config

@@ -7,6 +7,7 @@ the client and the deed agree. A plain restart of one connector or task concerns
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from connectd.errors import NotFoundError
@@ -64,16 +65,24 @@ def _restarting(status: Status) -> Status:
 class Restarts:
     """Takes requests to restart, and carries out those that come by the config topic.
 
-    ``pending`` fills from the config store's callback; the herder's tick executes it.
+    Pending requests come from the config store's callback; the herder's tick executes them.
+    ``apply_latest`` makes the worker know what has been written by now: a client may restart what
+    it has only just created.
     """
 
     def __init__(
-        self, gate: RequestGate, configs: protocols.ConfigStore, views: Views, worker: Worker
+        self,
+        gate: RequestGate,
+        configs: protocols.ConfigStore,
+        views: Views,
+        worker: Worker,
+        apply_latest: Callable[[], None],
     ) -> None:
         self._gate = gate
         self._configs = configs
         self._views = views
         self._worker = worker
+        self._apply_latest = apply_latest
         self._pending: dict[str, RestartRequest] = {}
 
     async def restart(self, request: RestartRequest) -> ConnectorStatusInfo:
@@ -105,6 +114,7 @@ class Restarts:
         """
         async with self._gate.request():
             self._require(connector)
+            self._apply_latest()
             await self._worker.restart_connector(connector)
 
     async def restart_task(self, task: ConnectorTaskId) -> None:
@@ -118,6 +128,7 @@ class Restarts:
             self._require(task.connector)
             if task not in self._configs.snapshot().tasks(task.connector):
                 raise NotFoundError(f"Unknown task: {task}")
+            self._apply_latest()
             await self._worker.restart_task(task)
 
     def _require(self, connector: str) -> None:
