@@ -1,0 +1,93 @@
+"""Whose settings hold: the connector's or the worker's (spec kafka-connect B.8).
+
+* A connector that names a converter brings all of its settings too; one that does not gets the
+  worker's converter with the worker's settings, and its own ``key.converter.*`` are not read.
+* A connector's Kafka clients take the worker's ``producer.*`` and then its ``producer.override.*``;
+  of the worker's plain settings they take the brokers alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from connectd.configdef import parsing
+from connectd.configdef.catalogue import PluginKind
+from connectd.configdef.values import Secret, trim, value_text
+from connectd.configdef.worker import WorkerConfig
+from connectd.errors import ConfigError
+from connectd.model.cluster import Config
+from connectd.model.record import ConverterSpec
+from connectd.plugins import spi
+from connectd.plugins.registry import PluginRegistry
+
+ConverterPart = Literal["key", "value", "header"]
+ClientPart = Literal["producer", "consumer", "admin"]
+
+
+def converter_settings(
+    part: ConverterPart, worker: WorkerConfig, connector_config: Config
+) -> tuple[str, dict[str, str]]:
+    """Class (name or alias) and settings, without prefix, of a connector's converter.
+
+    ``converter.type`` is always among the settings.
+    """
+    class_key, prefix = f"{part}.converter", f"{part}.converter."
+    own_class = trim(connector_config.get(class_key, ""))
+    if own_class:
+        settings = {
+            name.removeprefix(prefix): text
+            for name, text in connector_config.items()
+            if name.startswith(prefix)
+        }
+    else:
+        settings = worker.with_prefix(prefix)
+    return own_class or worker.parsed.string(class_key), {**settings, "converter.type": part}
+
+
+def make_converter(
+    part: Literal["key", "value"],
+    registry: PluginRegistry,
+    worker: WorkerConfig,
+    connector_config: Config,
+) -> spi.Converter:
+    """The converter of a connector's message keys or values.
+
+    Its spec has the canonical class name and every setting that it declares, defaults included.
+
+    Raises:
+        ConfigError: no such class, or a setting is wrong.
+    """
+    name, settings = converter_settings(part, worker, connector_config)
+    plugin = registry.find(PluginKind.CONVERTER, name)
+    try:
+        parsed = parsing.parse(plugin.cls.config_def(), settings)
+    except ConfigError as error:
+        raise ConfigError(f"{part}.converter ({plugin.class_name}): {error}") from error
+    effective = {
+        key: value.reveal() if isinstance(value, Secret) else value_text(value)
+        for key, value in parsed.items()
+    }
+    spec = ConverterSpec(
+        plugin.class_name,
+        tuple(sorted((key, text) for key, text in effective.items() if text is not None)),
+    )
+    converter: spi.Converter = plugin.cls(spec)
+    return converter
+
+
+def client_settings(
+    part: ClientPart, worker: WorkerConfig, connector_config: Config
+) -> dict[str, str]:
+    """Settings of a connector's Kafka client under Java's names, passwords as they are.
+
+    An admin client starts from the worker's own client settings, the others from the brokers.
+    """
+    brokers = {"bootstrap.servers": ",".join(worker.bootstrap_servers)}
+    prefix = f"{part}.override."
+    overrides = {
+        name.removeprefix(prefix): text
+        for name, text in connector_config.items()
+        if name.startswith(prefix)
+    }
+    plain = worker.client_config() if part == "admin" else brokers
+    return {**plain, **worker.with_prefix(f"{part}."), **overrides}

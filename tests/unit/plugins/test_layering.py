@@ -1,0 +1,95 @@
+"""Whose settings hold: the connector's or the worker's."""
+
+from __future__ import annotations
+
+import pytest
+
+from connectd.errors import ConfigError
+from connectd.plugins import layering
+from tests.unit.plugins.probes import JSON, ProbeConverter, registry, worker
+
+
+def test_without_its_own_class_a_connector_gets_the_workers_converter_with_its_settings() -> None:
+    name, settings = layering.converter_settings(
+        "value",
+        worker(value_converter_schemas_enable="false", key_converter_cache="3"),
+        {"value.converter.schemas.enable": "true", "value.converter.cache": "5"},
+    )
+    assert (name, settings) == (JSON, {"schemas.enable": "false", "converter.type": "value"})
+
+
+def test_with_its_own_class_only_its_own_settings_hold() -> None:
+    name, settings = layering.converter_settings(
+        "key",
+        worker(key_converter_schemas_enable="false"),
+        {"key.converter": " JsonConverter ", "key.converter.cache": "5", "value.converter.x": "y"},
+    )
+    assert (name, settings) == ("JsonConverter", {"cache": "5", "converter.type": "key"})
+
+
+def test_the_header_converter_defaults_to_kafkas() -> None:
+    name, settings = layering.converter_settings("header", worker(), {})
+    assert name == "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+    assert settings == {"converter.type": "header"}
+
+
+def test_a_converter_is_made_with_its_canonical_name_and_effective_settings() -> None:
+    converter = layering.make_converter(
+        "key",
+        registry(),
+        worker(),
+        {
+            "key.converter": "Json",
+            "key.converter.schemas.enable": " FALSE ",
+            "key.converter.basic.password": "hunter2",
+            "key.converter.unknown": "x",
+        },
+    )
+    assert isinstance(converter, ProbeConverter)
+    assert converter.spec.class_name == JSON
+    assert converter.spec.settings == (
+        ("basic.password", "hunter2"),
+        ("cache", "10"),
+        ("converter.type", "key"),
+        ("schemas.enable", "false"),
+    )
+
+
+def test_a_wrong_setting_names_the_converter() -> None:
+    with pytest.raises(ConfigError) as caught:
+        layering.make_converter("value", registry(), worker(value_converter_cache="0"), {})
+    assert str(caught.value) == (
+        f"value.converter ({JSON}): Invalid value 0 for configuration cache: Value must be at "
+        "least 1"
+    )
+
+
+def test_an_unknown_converter_is_refused() -> None:
+    with pytest.raises(ConfigError, match="implements Converter and which name matches Nope"):
+        layering.make_converter("key", registry(), worker(), {"key.converter": "Nope"})
+
+
+def test_connector_clients_take_brokers_prefix_and_overrides_in_that_order() -> None:
+    config = worker(
+        bootstrap_servers="a:1,b:2",
+        security_protocol="SSL",
+        producer_linger_ms="1",
+        producer_acks="1",
+        consumer_x="y",
+        admin_retries="2",
+    )
+    connector = {"producer.override.linger.ms": "9", "topic": "t"}
+    assert layering.client_settings("producer", config, connector) == {
+        "bootstrap.servers": "a:1,b:2",
+        "linger.ms": "9",
+        "acks": "1",
+    }
+    assert layering.client_settings("consumer", config, {}) == {
+        "bootstrap.servers": "a:1,b:2",
+        "x": "y",
+    }
+    assert layering.client_settings("admin", config, {"admin.override.retries": "3"}) == {
+        "bootstrap.servers": "a:1,b:2",
+        "security.protocol": "SSL",
+        "retries": "3",
+    }
