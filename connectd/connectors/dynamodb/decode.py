@@ -53,7 +53,7 @@ class ScanPage(msgspec.Struct, frozen=True):
 class StreamChange(msgspec.Struct, rename="pascal"):
     """What happened to one item: the ``dynamodb`` member of a stream record.
 
-    An image that the stream does not carry is empty (``not bytes(image)``).
+    An image that the stream does not carry is an empty ``Raw``, which is false.
     """
 
     keys: Raw

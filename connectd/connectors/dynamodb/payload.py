@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
@@ -51,7 +52,7 @@ class ScanPayload:
     def __len__(self) -> int:
         return len(self.items)
 
-    def source_records(self) -> Iterator[SourceRecord]:
+    def source_records(self) -> Iterator[SourceRecord | ConvertError]:
         """See ``BatchPayload``."""
         last = len(self.items) - 1
         for index, raw in enumerate(self.items):
@@ -63,8 +64,9 @@ class ScanPayload:
                 document = self.plan.write_document(item).decode()
                 value = self.plan.envelope.value(info, _read_facts(info), document)
             except ConvertError as error:
-                raise ConvertError(f"{origin}: {error}") from error
-            yield _source_record(self.plan, key, value, origin)
+                yield _named(error, origin)
+            else:
+                yield _source_record(self.plan, key, value, origin)
 
     def page_encoder(
         self, key: ConverterSpec, value: ConverterSpec
@@ -81,6 +83,7 @@ class ScanPayload:
         for raw in self.items:
             item = parse_item(raw)
             key = layout.key(key_values(item))
+            # A document holds no control characters, so that orjson quotes it as Jackson does.
             text = write_document(item).decode()
             records.append((key, head + orjson.dumps(text) + tail))
         if records and self.last_info:
@@ -106,7 +109,7 @@ class StreamPayload:
     def __len__(self) -> int:
         return len(self.records)
 
-    def source_records(self) -> Iterator[SourceRecord]:
+    def source_records(self) -> Iterator[SourceRecord | ConvertError]:
         """See ``BatchPayload``."""
         plan = self.plan
         for index, record in enumerate(self.records):
@@ -117,12 +120,10 @@ class StreamPayload:
                 key = origin.key = plan.key_schema.values(item)
                 is_empty = _is_document_empty(plan, facts.operation)
                 document = "" if is_empty else plan.write_document(item).decode()
-                old = self._old_document(record)
-                value = plan.envelope.value(
-                    self.info, facts, document, None if old is None else old.decode()
-                )
+                value = plan.envelope.value(self.info, facts, document, self._old_document(record))
             except ConvertError as error:
-                raise ConvertError(f"{origin}: {error}") from error
+                yield _named(error, origin)
+                continue
             yield _source_record(plan, key, value, origin)
             if facts.operation is Operation.DELETE:
                 yield _source_record(plan, key, None, origin)
@@ -135,37 +136,32 @@ class StreamPayload:
         return None if layout is None else functools.partial(self._encode, layout)
 
     def _encode(self, layout: PageLayout) -> EncodedPage:
-        plan = self.plan
-        # Records of one page share few seconds and operations, hence few frames.
-        frames: dict[tuple[str, float, bytes | None], ValueFrame] = {}
+        key_values, write_document = self.plan.key_schema.values, self.plan.write_document
+        # Records of one page share few seconds and operations, hence few moulds.
+        moulds: dict[tuple[str, float, bytes | None], _Mould] = {}
         records: list[EncodedRecord] = []
         for record in self.records:
             alike = (record.event_name, record.created_s, self._identity(record))
-            frame = frames.get(alike)
-            if frame is None:
-                frame = frames[alike] = layout.frame(self.info, self._facts(record))
+            mould = moulds.get(alike)
+            if mould is None:
+                mould = moulds[alike] = self._mould(layout, record)
             item = parse_item(_attributes(record))
-            key = layout.key(plan.key_schema.values(item))
-            operation = operation_of(record.event_name)
-            is_empty = _is_document_empty(plan, operation)
-            document = b'""' if is_empty else _json_string(plan.write_document(item))
+            key = layout.key(key_values(item))
+            text = "" if mould.is_document_empty else write_document(item).decode()
             old = self._old_document(record)
-            if old is None:
-                records.append((key, frame.head + document + frame.tail))
-            else:
-                records.append(
-                    (
-                        key,
-                        frame.head
-                        + document
-                        + b',"old_document":'
-                        + _json_string(old)
-                        + frame.rest,
-                    )
-                )
-            if operation is Operation.DELETE:
+            end = mould.frame.tail if old is None else mould.frame.tail_after(orjson.dumps(old))
+            records.append((key, mould.frame.head + orjson.dumps(text) + end))
+            if mould.is_deletion:
                 records.append((key, None))
-        return EncodedPage(plan.topic, records)
+        return EncodedPage(self.plan.topic, records)
+
+    def _mould(self, layout: PageLayout, record: StreamRecord) -> _Mould:
+        facts = self._facts(record)
+        return _Mould(
+            frame=layout.frame(self.info, facts),
+            is_deletion=facts.operation is Operation.DELETE,
+            is_document_empty=_is_document_empty(self.plan, facts.operation),
+        )
 
     def _facts(self, record: StreamRecord) -> RecordFacts:
         return RecordFacts(
@@ -177,10 +173,18 @@ class StreamPayload:
     def _identity(self, record: StreamRecord) -> bytes | None:
         return record.user_identity if self.plan.envelope.user_identity else None
 
-    def _old_document(self, record: StreamRecord) -> bytes | None:
-        if not self.plan.envelope.old_image or not bytes(record.old_image):
+    def _old_document(self, record: StreamRecord) -> str | None:
+        if not self.plan.envelope.old_image or not record.old_image:
             return None
-        return self.plan.write_document(parse_item(record.old_image))
+        return self.plan.write_document(parse_item(record.old_image)).decode()
+
+
+class _Mould(NamedTuple):
+    """What all records have in common that say the same happened at the same time."""
+
+    frame: ValueFrame
+    is_deletion: bool
+    is_document_empty: bool
 
 
 class _Origin:
@@ -197,6 +201,12 @@ class _Origin:
         names = (attribute.name for attribute in self._plan.key_schema.attributes)
         pairs = (f"{name}={value}" for name, value in zip(names, self.key, strict=True))
         return f"table {self._plan.table}, key {', '.join(pairs)}"
+
+
+def _named(error: ConvertError, origin: _Origin) -> ConvertError:
+    named = ConvertError(f"{origin}: {error}")
+    named.__cause__ = error
+    return named
 
 
 def _source_record(
@@ -218,13 +228,8 @@ def _read_facts(info: SourceInfo) -> RecordFacts:
 
 
 def _attributes(record: StreamRecord) -> Raw:
-    return record.new_image if bytes(record.new_image) else record.keys
+    return record.new_image or record.keys
 
 
 def _is_document_empty(plan: TablePlan, operation: Operation) -> bool:
     return operation is Operation.DELETE and not plan.envelope.deletes_carry_keys
-
-
-def _json_string(document: bytes) -> bytes:
-    """A document as a JSON string; it holds no control characters, so orjson writes as Jackson."""
-    return orjson.dumps(document.decode())

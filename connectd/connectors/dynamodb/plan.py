@@ -26,7 +26,7 @@ from connectd.model.schema import Schema, SchemaType, Struct
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 _EMPTY_DOCUMENT = b'"document":""'
-_NO_OLD_DOCUMENT = b',"old_document":null'
+_OLD_DOCUMENT = b',"old_document":'
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,17 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class ValueFrame:
-    """The constant bytes around a document.
-
-    With an old document the value is ``head + document + b',"old_document":' + old + rest``,
-    without one it is ``head + document + tail``.
-    """
+    """The constant bytes around a document: a value is ``head``, a JSON string, ``tail``."""
 
     head: bytes
     tail: bytes
-    rest: bytes
+
+    def tail_after(self, old_document: bytes) -> bytes:
+        """The tail with an old document (a JSON string) instead of null.
+
+        Promise: only called where the envelope has the field.
+        """
+        return _OLD_DOCUMENT + old_document + self.tail.removeprefix(_OLD_DOCUMENT + b"null")
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,8 @@ class PageLayout:
         before, cut, after = value.partition(_EMPTY_DOCUMENT)
         if not cut:
             raise InvariantError(f"envelope {self.envelope} has no document to cut at")
-        tail = after + self.value_tail
         return ValueFrame(
-            head=self.value_head + before + b'"document":',
-            tail=tail,
-            rest=tail.removeprefix(_NO_OLD_DOCUMENT),
+            head=self.value_head + before + b'"document":', tail=after + self.value_tail
         )
 
 

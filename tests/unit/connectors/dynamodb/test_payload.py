@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.errors import ConvertError
-from connectd.model.record import ConverterSpec, EncodedPage, EncodedRecord
+from connectd.model.record import ConverterSpec, EncodedPage, EncodedRecord, SourceRecord
 from tests.kit import items
 
 _BARE = ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),))
@@ -207,6 +208,7 @@ def test_other_converters_take_the_general_road() -> None:
 
 def test_a_source_record_names_its_item_for_messages() -> None:
     (record,) = _scan(EnvelopeSettings(), [_ITEM]).source_records()
+    assert isinstance(record, SourceRecord)
     assert record.origin == "table orders, key id=5028"
     assert record.topic == "dynamodb-orders"
     assert (record.kafka_partition, record.timestamp_ms, record.headers) == (None, None, [])
@@ -215,6 +217,8 @@ def test_a_source_record_names_its_item_for_messages() -> None:
 def test_a_tombstone_has_neither_value_nor_schema() -> None:
     records = _stream(EnvelopeSettings(), items.stream_record("REMOVE", _KEY)).source_records()
     deletion, tombstone = records
+    assert isinstance(deletion, SourceRecord)
+    assert isinstance(tombstone, SourceRecord)
     assert tombstone.key == deletion.key
     assert tombstone.key_schema == deletion.key_schema
     assert tombstone.value is None
@@ -228,28 +232,27 @@ def test_a_tombstone_has_neither_value_nor_schema() -> None:
         ({"total": {"N": "7"}}, r"table orders, record 1 of the page: reading the key"),
     ],
 )
-def test_a_bad_item_is_named_and_the_items_before_it_are_given(
-    bad: items.Item, message: str
-) -> None:
+def test_a_bad_item_stands_as_its_error_among_its_neighbours(bad: items.Item, message: str) -> None:
     scan = _scan(EnvelopeSettings(), [_ITEM, bad, _ITEM])
     stream = _stream(
         EnvelopeSettings(),
         *(items.stream_record("MODIFY", _KEY, new_image=each) for each in (_ITEM, bad, _ITEM)),
     )
     for payload in (scan, stream):
-        records = payload.source_records()
-        assert next(records).origin == "table orders, key id=5028"
-        with pytest.raises(ConvertError, match=message):
-            next(records)
-        encode = payload.page_encoder(_BARE, _BARE)
-        assert encode is not None
+        before, error, after = payload.source_records()
+        assert isinstance(before, SourceRecord)
+        assert isinstance(error, ConvertError)
+        assert isinstance(after, SourceRecord)
+        assert re.match(message, str(error))
+        assert isinstance(error.__cause__, ConvertError)
         with pytest.raises(ConvertError):
-            encode()
+            _encode(payload)
 
 
 def test_an_unknown_event_is_an_error_on_both_roads() -> None:
     payload = _stream(EnvelopeSettings(), items.stream_record("TRUNCATE", _KEY))
-    with pytest.raises(ConvertError, match=r"table orders, record 0 of the page.*TRUNCATE"):
-        list(payload.source_records())
+    (error,) = payload.source_records()
+    assert isinstance(error, ConvertError)
+    assert re.match("table orders, record 0 of the page.*TRUNCATE", str(error))
     with pytest.raises(ConvertError, match="TRUNCATE"):
         _encode(payload)

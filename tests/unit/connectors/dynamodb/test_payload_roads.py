@@ -19,7 +19,7 @@ from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.converters.json_converter import JsonConverter
-from connectd.model.record import ConverterSpec, EncodedRecord
+from connectd.model.record import ConverterSpec, EncodedRecord, SourceRecord
 from tests.kit import items
 
 _KEYS: tuple[tuple[tuple[str, Any], ...], ...] = (
@@ -58,13 +58,14 @@ def _general_road(
     payload: ScanPayload | StreamPayload, key: ConverterSpec, value: ConverterSpec
 ) -> list[EncodedRecord]:
     key_converter, value_converter = JsonConverter(key), JsonConverter(value)
-    return [
-        (
-            key_converter.from_connect_data(record.topic, record.key_schema, record.key),
-            value_converter.from_connect_data(record.topic, record.value_schema, record.value),
-        )
-        for record in payload.source_records()
-    ]
+    records: list[EncodedRecord] = []
+    for record in payload.source_records():
+        assert isinstance(record, SourceRecord)
+        topic = record.topic
+        key_bytes = key_converter.from_connect_data(topic, record.key_schema, record.key)
+        value_bytes = value_converter.from_connect_data(topic, record.value_schema, record.value)
+        records.append((key_bytes, value_bytes))
+    return records
 
 
 def _direct_road(
