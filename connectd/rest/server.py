@@ -132,11 +132,3 @@ def _bind_everywhere(port: int) -> socket.socket:
             if error.errno not in _NO_IPV6:
                 raise
     return socket.create_server(("", port))
-
-
-def machine_address() -> str:
-    """This machine's own address as its name resolves to; the loopback one if it does not."""
-    try:
-        return socket.gethostbyname(socket.gethostname())
-    except OSError:
-        return "127.0.0.1"

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from connectd.configdef import validation
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
 from connectd.runtime.changes import SubmittedConfig
@@ -30,7 +31,7 @@ _SEE_ALSO = (
 
 
 class PluginDirectory(Protocol):
-    """What is known of the installed plugins. ``validate`` blocks, the others do not."""
+    """What is known of the installed plugins. ``validate`` and ``inspect`` run plugin code."""
 
     def list_plugins(self, *, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         """Class, type and version of each, in Kafka's order."""
@@ -45,10 +46,18 @@ class PluginDirectory(Protocol):
         ...
 
     def validate(self, config: SubmittedConfig) -> ConfigInfos:
-        """Check a connector config; problems are in the result.
+        """Check a config that is to become a connector; problems are in the result.
 
         Raises:
             ConfigError: there is no such connector class, or none is given.
+        """
+        ...
+
+    def inspect(self, config: SubmittedConfig) -> ConfigInfos:
+        """Check a config that somebody only asks about: a missing class is a problem like others.
+
+        Kafka answers that with a bare error; structured, it reaches the form that a user fills in
+        (field case R05).
         """
         ...
 
@@ -130,7 +139,7 @@ class Validation:
                 raise ConfigError(
                     f"Included connector type {named} does not match request type {plugin}"
                 )
-            return await self._evaluate(config)
+            return await self._evaluate(self._plugins.inspect, config)
 
     async def check(self, config: SubmittedConfig) -> Config:
         """The config without nulls, if it is valid.
@@ -138,18 +147,20 @@ class Validation:
         Raises:
             ConfigError: it is not; the text lists every problem.
         """
-        infos = await self._evaluate(config)
+        infos = await self._evaluate(self._plugins.validate, config)
         if infos["error_count"] > 0:
-            messages = [text for entry in infos["configs"] for text in entry["value"]["errors"]]
+            messages = validation.create_errors(infos)
             raise ConfigError(
                 "Connector configuration is invalid and contains the following "
                 f"{infos['error_count']} error(s):\n" + "\n".join([*messages, _SEE_ALSO])
             )
         return {key: value for key, value in config.items() if value is not None}
 
-    async def _evaluate(self, config: SubmittedConfig) -> ConfigInfos:
+    async def _evaluate(
+        self, evaluate: Callable[[SubmittedConfig], ConfigInfos], config: SubmittedConfig
+    ) -> ConfigInfos:
         with stage(f"validating the configuration of connector {config.get('name')}"):
-            return await self._run_blocking(lambda: self._plugins.validate(config))
+            return await self._run_blocking(lambda: evaluate(config))
 
 
 def _without_suffix(name: str) -> str:

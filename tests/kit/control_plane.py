@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
 from connectd.aio.scheduler import PollScheduler
-from connectd.configdef import parsing
-from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from connectd.errors import ConfigError, NotFoundError
+from connectd.configdef.catalogue import PluginKind
+from connectd.configdef.worker import WorkerConfig
 from connectd.model.cluster import Config
 from connectd.model.status import Status
 from connectd.plugins import spi
+from connectd.plugins.directory import PluginDirectory
+from connectd.plugins.registry import PluginDesc, PluginRegistry
 from connectd.rest.api import create_api
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
@@ -31,13 +32,22 @@ from connectd.runtime.validation import ThreadRunner
 from connectd.runtime.worker import Worker
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.asgi_client import AsgiClient
-from tests.kit.probes import PROBE_CLASS, ProbeConnector, ProbeRunner, Probes
+from tests.kit.probes import PROBE_CLASS, ProbeConnector, ProbeConverter, ProbeRunner, Probes
 
 T = TypeVar("T")
 
 WORKER_URL = "http://worker:8083/"
 WORKER_ID = "worker:8083"
 WALL_ANCHOR_S = 1_700_000_000.0
+WORKER_PROPERTIES = {
+    "bootstrap.servers": "127.0.0.1:9092",
+    "group.id": "cx",
+    "key.converter": "tests.ProbeConverter",
+    "value.converter": "tests.ProbeConverter",
+    "config.storage.topic": "connect-configs",
+    "offset.storage.topic": "connect-offsets",
+    "status.storage.topic": "connect-status",
+}
 
 SRC: Mapping[str, str] = {
     "connector.class": PROBE_CLASS,
@@ -122,13 +132,21 @@ def _build(options: Options) -> Plane:
         tracks_topics=options.settings.tracks_topics,
     )
 
+    registry = PluginRegistry()
+    registry.register(
+        PluginDesc(PROBE_CLASS, PluginKind.SOURCE, ProbeConnector.version, connector_class)
+    )
+    registry.register(
+        PluginDesc("tests.ProbeConverter", PluginKind.CONVERTER, "1.0", ProbeConverter)
+    )
+
     def find(name: str) -> type[spi.SourceConnector]:
-        if name not in (PROBE_CLASS, "ProbeSource"):
-            raise ConfigError(
-                "Failed to find any class that implements Connector and which name matches "
-                f"{name}, available connectors are: {PROBE_CLASS}"
-            )
-        return connector_class
+        found: type[spi.SourceConnector] = registry.find(PluginKind.SOURCE, name).cls
+        return found
+
+    def type_of(name: str) -> str:
+        plugin = registry.find_any(name)
+        return "unknown" if plugin is None else plugin.kind.value
 
     def make_runner(spec: TaskSpec) -> ProbeRunner:
         return ProbeRunner(spec, probes[spec.task_id.connector])
@@ -153,9 +171,9 @@ def _build(options: Options) -> Plane:
         statuses=reporter,
         worker=worker,
         plugins=Plugins(
-            directory=ProbeDirectory(find),
+            directory=PluginDirectory(registry, WorkerConfig.from_properties(WORKER_PROPERTIES)),
             connector_class=find,
-            connector_type=lambda name: "source" if "ProbeSource" in name else "unknown",
+            connector_type=type_of,
             run_blocking=options.run_blocking,
         ),
         resolve=options.resolve,
@@ -177,61 +195,3 @@ async def control_plane(options: Options | None = None, **changes: Any) -> Async
     finally:
         plane.herder.stop()
         assert await jobs.join(deadline_s=120.0), jobs.statistics()
-
-
-class ProbeDirectory:
-    """A small plugin directory over the real parsing rules."""
-
-    def __init__(self, find: Callable[[str], type[spi.SourceConnector]]) -> None:
-        self._find = find
-
-    def list_plugins(self, *, connectors_only: bool) -> Sequence[Mapping[str, str]]:
-        connectors = [{"class": PROBE_CLASS, "type": "source", "version": "1.0"}]
-        converter = {"class": "tests.ProbeConverter", "type": "converter", "version": "1.0"}
-        return connectors if connectors_only else [*connectors, converter]
-
-    def config_keys(self, plugin: str) -> Sequence[Mapping[str, Any]]:
-        try:
-            kind = self._find(plugin)
-        except ConfigError:
-            raise NotFoundError(f"Unknown plugin {plugin}.") from None
-        return [{"name": key.name, "type": key.type.value} for key in kind.config_def()]
-
-    def validate(self, config: Mapping[str, str | None]) -> Mapping[str, Any]:
-        kind = self._find(config.get("connector.class") or "")
-        keys = [*_FRAMEWORK, *kind.config_def()]
-        entries = []
-        for name, found in parsing.evaluate(ConfigDef(keys), config).items():
-            errors = list(found.errors)
-            if name in config and config[name] is None:
-                errors.append("Null value can not be supplied as the configuration value.")
-            entries.append({"definition": {}, "value": {"name": name, "errors": errors}})
-        count = sum(len(entry["value"]["errors"]) for entry in entries)
-        return {
-            "name": config.get("connector.class"),
-            "error_count": count,
-            "groups": ["Common"],
-            "configs": entries,
-        }
-
-
-def _not_blank(name: str, value: Any) -> None:
-    if value == "":
-        raise ConfigError(
-            f"Invalid value {value} for configuration {name}: String may not be empty"
-        )
-
-
-def _at_least_one(name: str, value: Any) -> None:
-    if value is not None and value < 1:
-        raise ConfigError(
-            f"Invalid value {value} for configuration {name}: Value must be at least 1"
-        )
-
-
-_FRAMEWORK = [
-    ConfigKey("name", ConfigType.STRING, "Name.", Importance.HIGH, validator=_not_blank),
-    ConfigKey("connector.class", ConfigType.STRING, "Class.", Importance.HIGH),
-    ConfigKey("tasks.max", ConfigType.INT, "Limit.", Importance.HIGH, "1", validator=_at_least_one),
-    ConfigKey("tasks.max.enforce", ConfigType.BOOLEAN, "Enforce.", Importance.LOW, "true"),
-]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from connectd.errors import ConfigError
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import Emission, SourceOffset, SourcePartition
@@ -155,6 +154,16 @@ class ProbeConnector:
         return [{"table_name": "skipped", "reason": "no stream"}]
 
 
+class ProbeConverter:
+    """Only its keys are of interest."""
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef(
+            [ConfigKey("schemas.enable", ConfigType.BOOLEAN, "Schemas.", Importance.LOW, True)]
+        )
+
+
 class ProbeRunner:
     """One life of a task, without a data plane."""
 
@@ -232,8 +241,3 @@ class ProbeRunner:
     def report_failure(self, error: Exception) -> None:
         """Fail partly and go on."""
         self.spec.on_event(LifecycleEvent.FAILED, error)
-
-
-def refuse(message: str) -> ConfigError:
-    """An error that its user can mend."""
-    return ConfigError(message)

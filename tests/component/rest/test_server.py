@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from connectd.aio.jobs import JobGroup
 from connectd.configdef.rest_settings import Listener
 from connectd.errors import ConfigError
-from connectd.rest.server import RestServer, machine_address
+from connectd.rest.server import RestServer
 
 LOCAL = Listener("http", "127.0.0.1", 0)
 
@@ -122,7 +122,3 @@ def test_the_address_of_another_machine_is_one_too() -> None:
 def test_tls_is_refused_with_what_to_do_instead() -> None:
     with pytest.raises(ConfigError, match=r"https://:8443 asks for TLS.*let a proxy"):
         RestServer([Listener("https", "", 8443)])
-
-
-def test_this_machine_has_an_address() -> None:
-    socket.inet_aton(machine_address())
