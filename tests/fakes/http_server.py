@@ -9,6 +9,8 @@ are refused.
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -144,6 +146,9 @@ class _Connection(asyncio.Protocol):
         if transport is None or answer.ending is Ending.HANG:
             return  # a connection that hangs stays in answering, so nothing else is served on it
         if answer.ending is Ending.RESET:
+            linger_not = struct.pack("ii", 1, 0)  # makes the close a RST instead of a FIN
+            socket_: socket.socket = transport.get_extra_info("socket")
+            socket_.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_not)
             transport.abort()
             return
         phrase = HTTPStatus(answer.status).phrase

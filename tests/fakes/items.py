@@ -117,7 +117,8 @@ class ItemStore:
         previous = after
         for at in range(start, bisect.bisect_left(self._order, (high,))):
             position = self._order[at]
-            self._read_bulk(page, (low, position.hash + 1), previous, position)
+            if self._bulk:
+                self._read_bulk(page, (low, position.hash + 1), previous, position)
             if page.last is not None:
                 return
             item = self._written[position]

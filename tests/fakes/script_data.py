@@ -65,6 +65,10 @@ class DataCommands(Commands):
             return None
         return account.enable_stream(created, view_type).name.arn
 
+    def drop_table(self, table: str) -> None:
+        """DeleteTable without a call."""
+        self._parts.account.delete_table(table)
+
     def set_table_status(self, table: str, status: str) -> None:
         """Show a table as CREATING, UPDATING, DELETING, ACTIVE."""
         self._table(table).status = status

@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.fakes.asking import Asked
 from tests.fakes.attributes import stored
-from tests.unit.fakes.conftest import Asked
 
 
 def _scanned(asked: Asked, table: str, **options: Any) -> list[dict[str, Any]]:

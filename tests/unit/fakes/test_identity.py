@@ -9,8 +9,8 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from tests.fakes.asking import Asked
 from tests.fakes.wire import Answer
-from tests.unit.fakes.conftest import Asked
 
 ROLE = "arn:aws:iam::999988887777:role/team/reader"
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from tests.fakes.asking import Asked, ids_of, refusal
 from tests.fakes.keys import HASH_SPACE, key_at
-from tests.unit.fakes.conftest import Asked, ids_of, refusal
 
 DAY_S = 24 * 3600.0
 LOW, HIGH = key_at(0), key_at(HASH_SPACE - 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fakes.asking import Asked, ids_of, refusal
 from tests.fakes.clock import FROZEN_START_S
-from tests.unit.fakes.conftest import Asked, ids_of, refusal
 
 
 def test_the_last_page_has_records_and_no_next_iterator(asked: Asked) -> None:

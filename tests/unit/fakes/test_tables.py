@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.fakes.conftest import Asked, refusal
+from tests.fakes.asking import Asked, refusal
 
 CREATE: dict[str, Any] = {
     "TableName": "orders",

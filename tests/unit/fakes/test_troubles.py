@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.asking import Asked, refusal
 from tests.fakes.wire import AwsError
-from tests.unit.fakes.conftest import Asked, refusal
 
 
 def _codes(asked: Asked, calls: int, operation: str = "DescribeTable", **parameters: Any) -> str:
