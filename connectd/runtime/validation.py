@@ -13,7 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from connectd.configdef import validation
+from connectd.configdef import validation, values
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
 from connectd.runtime.changes import SubmittedConfig
@@ -134,8 +134,8 @@ class Validation:
             ConfigError: the config is for another connector class.
         """
         async with self._gate.request():
-            named = config.get("connector.class")
-            if named is not None and not _without_suffix(named).endswith(_without_suffix(plugin)):
+            named = values.trim(config.get("connector.class") or "")
+            if named and not _without_suffix(named).endswith(_without_suffix(plugin)):
                 raise ConfigError(
                     f"Included connector type {named} does not match request type {plugin}"
                 )

@@ -1,0 +1,242 @@
+"""What named clients rely on, each as it goes about its work (spec rest-clients)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.kit.control_plane import SRC, Plane, control_plane, src
+from tests.kit.probes import PROBE_CLASS
+from tests.kit.virtual import virtual
+
+CONNECTOR_STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "RESTARTING", "STOPPED"}
+TASK_STATES = CONNECTOR_STATES - {"STOPPED"}
+
+
+@virtual
+async def test_the_strimzi_operator_may_put_the_same_config_for_ever() -> None:
+    """R17: no restart, no new task generation."""
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        generation = plane.configs.snapshot().generations["s"]
+        runners = len(plane.probes["s"].runners)
+        for _ in range(5):
+            answer = await plane.client.put("/connectors/s/config", src("s", tasks_max="2"))
+            assert answer.status == 200
+            await plane.settle(120.0)
+        assert plane.configs.snapshot().generations["s"] == generation
+        assert len(plane.probes["s"].runners) == runners
+        assert plane.probes["s"].calls["start"] == 1
+
+
+@virtual
+async def test_the_strimzi_operator_goes_through_a_whole_life() -> None:
+    async with control_plane() as plane:
+        client = plane.client
+        assert (await client.get("/connector-plugins")).json()[0].keys() == {
+            "class",
+            "type",
+            "version",
+        }
+        assert (await client.put("/connectors/s/config", SRC)).status == 201
+        await plane.settle()
+        assert (await client.put("/connectors/s/config", {**SRC, "tasks.max": "2"})).status == 200
+        await plane.settle()
+        desired = {**SRC, "tasks.max": "2", "name": "s"}
+        assert (await client.get("/connectors/s/config")).json() == desired
+        assert (await client.put("/connectors/s/pause")).status == 202
+        assert (await client.put("/connectors/s/resume")).status == 202
+        await plane.settle()
+        restart = "/connectors/s/restart?includeTasks=true&onlyFailed=false"
+        assert (await client.post(restart)).status == 202
+        await plane.settle()
+        assert (await client.post("/connectors/s/tasks/1/restart")).status == 204
+        assert (await client.put("/connectors/s/stop")).status == 204
+        await plane.settle()
+        status = (await client.get("/connectors/s/status")).json()
+        assert status["connector"]["state"] == "STOPPED"
+        assert set((await client.delete("/connectors/s/offsets")).json()) == {"message"}
+        assert (await client.delete("/connectors/s")).status == 204
+
+
+@virtual
+async def test_the_terraform_provider_polls_until_what_it_put_is_there() -> None:
+    """R14-R16: as many keys as were put and equal values; 404 after a delete; 409 on a conflict."""
+    async with control_plane() as plane:
+        body = {"name": "t", "config": {**src("t"), "probe.secret": "plain"}}
+        assert (await plane.client.post("/connectors", body)).status == 201
+        config = (await plane.client.get("/connectors/t")).json()["config"]
+        assert config == body["config"]
+        again = await plane.client.post("/connectors", body)
+        assert again.json() == {"error_code": 409, "message": "Connector t already exists"}
+        assert (await plane.client.put("/connectors/t/pause")).status == 202
+        await _poll_state(plane, "t", "PAUSED")
+        assert (await plane.client.put("/connectors/t/resume")).status == 202
+        await _poll_state(plane, "t", "RUNNING")
+        assert (await plane.client.delete("/connectors/t")).status == 204
+        async with asyncio.timeout(60.0):
+            while (await plane.client.get("/connectors/t")).status != 404:
+                await plane.settle(1.0)
+
+
+async def _poll_state(plane: Plane, name: str, state: str) -> None:
+    async with asyncio.timeout(60.0):
+        while True:
+            answer = await plane.client.get(f"/connectors/{name}/status")
+            if answer.status == 200 and answer.json()["connector"]["state"] == state:
+                return
+            await plane.settle(1.0)
+
+
+@virtual
+async def test_the_go_library_decodes_the_connector_status_as_a_map_of_strings() -> None:
+    """R29; R21: a failure of connector or task always carries its trace."""
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        context = plane.probes["s"].context
+        assert context is not None
+        plane.probes["s"].latest(1).fail(ValueError("task broke"))
+        await plane.settle()
+        body = (await plane.client.get("/connectors/s/status")).json()
+        assert body["connector"]["state"] == "RUNNING"
+        assert body["tasks"][1]["state"] == "FAILED"
+        assert body["tasks"][1]["trace"].startswith("ValueError: task broke\n")
+        assert "trace" not in body["tasks"][0]
+        context.raise_error(ValueError("connector broke"))
+        await plane.settle()
+        body = (await plane.client.get("/connectors/s/status")).json()
+        assert body["connector"]["trace"].startswith("ValueError: connector broke\n")
+        assert all(isinstance(value, str) for value in body["connector"].values())
+        assert all(isinstance(task["id"], int) for task in body["tasks"])
+
+
+@virtual
+async def test_uis_with_closed_types_meet_only_what_they_know() -> None:
+    """kafbat/kafka-ui, datahub (R30)."""
+    async with control_plane() as plane:
+        for name, verb in [("a", None), ("b", "pause"), ("c", "stop")]:
+            await plane.create(name)
+            if verb is not None:
+                await plane.client.put(f"/connectors/{name}/{verb}")
+        plane.probes["a"].latest().fail(ValueError("x"))
+        await plane.settle()
+        listing = (await plane.client.get("/connectors?expand=info&expand=status")).json()
+        assert isinstance(listing, dict)
+        for name, entry in listing.items():
+            assert entry.keys() == {"info", "status"}
+            assert entry["info"].keys() == {"name", "config", "tasks", "type"}
+            assert entry["info"]["type"] in {"source", "sink", "unknown"}
+            assert entry["status"]["connector"]["state"] in CONNECTOR_STATES
+            assert {task["state"] for task in entry["status"]["tasks"]} <= TASK_STATES
+            for task in entry["status"]["tasks"]:
+                assert task.keys() - {"trace"} == {"id", "state", "worker_id"}
+            topics = await plane.client.get(f"/connectors/{name}/topics")
+            assert topics.json() == {name: {"topics": []}}
+        infos = await plane.client.put(
+            f"/connector-plugins/{PROBE_CLASS}/config/validate", src("x")
+        )
+        for entry in infos.json()["configs"]:
+            if entry["definition"] is not None:
+                assert entry["definition"]["type"] in {
+                    "BOOLEAN",
+                    "CLASS",
+                    "DOUBLE",
+                    "INT",
+                    "LIST",
+                    "LONG",
+                    "PASSWORD",
+                    "SHORT",
+                    "STRING",
+                }
+                assert entry["definition"]["importance"] in {"LOW", "MEDIUM", "HIGH"}
+                assert entry["definition"]["width"] in {"NONE", "SHORT", "MEDIUM", "LONG"}
+            assert isinstance(entry["value"]["recommended_values"], list)
+            assert isinstance(entry["value"]["visible"], bool)
+
+
+@virtual
+async def test_kcctl_reads_the_status_out_of_the_restart() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        answer = await plane.client.post("/connectors/s/restart?includeTasks=true&onlyFailed=true")
+        assert answer.status == 202
+        assert answer.json().keys() == {"name", "connector", "tasks", "type"}
+        assert (await plane.client.get("/connectors/")).json() == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("PUT", "/connectors/s/pause"),
+        ("PUT", "/connectors/s/resume"),
+        ("POST", "/connectors/s/restart"),
+        ("POST", "/connectors/s/tasks/0/restart"),
+        ("PUT", "/connectors/s/topics/reset"),
+        ("PUT", "/connectors/s/stop"),
+    ],
+)
+@pytest.mark.parametrize(
+    "headers", [{}, {"content-type": "text/plain"}, {"content-type": "application/json"}]
+)
+@virtual
+async def test_nothing_needs_a_body_that_has_none(
+    method: str, target: str, headers: dict[str, str]
+) -> None:
+    """Clients send empty bodies with any Content-Type, or none at all."""
+    async with control_plane() as plane:
+        await plane.create("s")
+        answer = await plane.client.request(method, target, headers=headers)
+        assert answer.status in (202, 204)
+        assert answer.body == b""
+
+
+@virtual
+async def test_the_java_client_escapes_names_and_plugin_classes() -> None:
+    """SourceLab kafka-connect-client, ns4kafka."""
+    async with control_plane() as plane:
+        assert (await plane.client.put("/connectors/a%20b/config", SRC)).status == 201
+        assert (await plane.client.get("/connectors/a%20b")).json()["name"] == "a b"
+        target = "/connector-plugins/tests%2EProbeSource/config/validate"
+        answer: Any = await plane.client.put(target, src("x"))
+        assert answer.json()["error_count"] == 0
+
+
+@virtual
+async def test_every_error_has_the_same_body() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        answers = [
+            await plane.client.get("/connectors/none"),
+            await plane.client.get("/nope"),
+            await plane.client.post("/connectors/s"),
+            await plane.client.put("/connectors/s/config", b"{"),
+            await plane.client.put("/connectors/s/config", {"connector.class": "Nope"}),
+            await plane.client.post("/connectors", b"x", headers={"content-type": "text/plain"}),
+            await plane.client.get("/connectors", headers={"accept": "text/plain"}),
+            await plane.client.delete("/connectors/s/offsets"),
+        ]
+        assert [answer.status for answer in answers] == [404, 404, 405, 400, 400, 415, 406, 400]
+        assert all(answer.message for answer in answers)
+        assert {answer.headers["content-type"] for answer in answers} == {"application/json"}
+
+
+@virtual
+async def test_progress_of_tables_is_merged_from_connector_and_tasks() -> None:
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        answer = await plane.client.get("/connectd/connectors/s/tables")
+        assert answer.json() == {
+            "tables": [
+                {"table_name": "skipped", "reason": "no stream"},
+                {"table_name": "t0", "state": "SYNC"},
+                {"table_name": "t1", "state": "SYNC"},
+            ]
+        }
+        plane.probes["s"].latest(0).fail(ValueError("x"))
+        await plane.settle()
+        rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
+        assert [row["table_name"] for row in rows] == ["skipped", "t1"]
+        answer = await plane.client.get("/connectd/connectors/none/tables")
+        assert (answer.status, answer.message) == (404, "Connector none not found")
