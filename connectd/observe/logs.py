@@ -98,7 +98,7 @@ def configure(log_format: LogFormat, level: str, stream: TextIO) -> None:
         ],
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=False,  # lines are few; a cached logger outlives its settings
     )
 
 
