@@ -62,23 +62,15 @@ def json_answer(content: Any) -> None:
     console.print(f"[dim]{escape(json.dumps(content, indent=2))}[/]", soft_wrap=True)
 
 
-def records(found: Iterable[TopicRecord]) -> int:
-    """Kafka records, as they come; returns how many."""
-    count = 0
-    for record in found:
-        _show_record(record)
-        count += 1
-    return count
-
-
-def _show_record(record: TopicRecord) -> None:
-    where = f"{record.topic}-{record.partition}@{record.offset}"
-    key = (record.key or b"null").decode()
+def record(found: TopicRecord) -> None:
+    """One Kafka record: where it is, its key, and its value or that it has none."""
+    where = f"{found.topic}-{found.partition}@{found.offset}"
+    key = (found.key or b"null").decode()
     console.print(f"[dim]{where:<20}[/] [cyan]{escape(key)}[/]", soft_wrap=True)
-    if record.value is None:
+    if found.value is None:
         console.print("    [bold red]tombstone[/] (null value)")
         return
-    value = record.value_json
+    value = found.value_json
     room = max(console.width, RECORD_WIDTH_MIN) - 12
     document = str(value.get("document"))
     shown = document if len(document) <= room else document[:room] + "…"
@@ -93,9 +85,12 @@ def _plain_op(op: object) -> str:
 
 
 class TableBars:
-    """One bar per table, and one line for every change of a table's state."""
+    """One bar per table, and one line for every change of a table's state.
 
-    def __init__(self) -> None:
+    The tables named at the start are in DISCOVERY until the worker tells of them.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
         self._progress = Progress(
             TextColumn("{task.description:<10}"),
             TextColumn("{task.fields[state]:<10}"),
@@ -104,10 +99,12 @@ class TableBars:
             console=console,
         )
         self._bars: dict[str, TaskID] = {}
-        self._states: dict[str, str] = {}
+        self._states = dict.fromkeys(names, "DISCOVERY")
 
     def __enter__(self) -> TableBars:
         self._progress.start()
+        for name, state in self._states.items():
+            self._progress.console.print(f"{name}: {state}")
         return self
 
     def __exit__(self, *_: object) -> None:

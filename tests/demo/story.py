@@ -6,11 +6,13 @@ failure names its step and shows the log of the part at fault; the logs then sta
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import tempfile
 import time
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ SYNC_DEADLINE_S = 180.0
 CHANGES_DEADLINE_S = 60.0
 EQUAL_DEADLINE_S = 60.0
 POLL_S = 0.1
+QUIET_S = 2.0
 TAIL_POLL_S = 1.0
 
 
@@ -117,7 +120,7 @@ class Demo:
         url = f"{worker.rest_url}/connectd/connectors/{CONNECTOR}/tables"
         screen.say(f"(from {url})")
         give_up_at = time.monotonic() + SYNC_DEADLINE_S
-        with screen.TableBars() as bars:
+        with screen.TableBars(sorted(_names())) as bars:
             while True:
                 found = self._tables(worker, url)
                 for table in found:
@@ -145,15 +148,25 @@ class Demo:
 
     def _change_items(self, reader: TopicReader) -> None:
         screen.heading("Changes and deletes, and the Kafka records they become")
-        before = sum(1 for _ in reader.read_to_end())
-        screen.say(f"{before} records so far; now 6 puts and 3 deletes ...")
-        wanted = tables.change(self._ministack.dynamodb())
-        seen = 0
+        screen.say(
+            f"{_read_until_quiet(reader)} records so far. More than items: what was written in the "
+            "hour before the scan is in the stream too, and comes twice rather than never."
+        )
+        changes = tables.change(self._ministack.dynamodb())
+        counted = ", ".join(f"{n} {what}s" for what, n in Counter(c.what for c in changes).items())
+        screen.say(f"Now {counted}:")
+        awaited: Counter[tuple[str, str]] = Counter()
+        for each in changes:
+            awaited[self._topic_prefix + each.table, _canonical(each.key)] += each.records
         give_up_at = time.monotonic() + CHANGES_DEADLINE_S
-        while seen < wanted:
+        while awaited.total() > 0:
             if time.monotonic() > give_up_at:
-                raise HarnessError(f"{seen} records came of the changes, expected {wanted}")
-            seen += screen.records(reader.read_to_end())
+                raise HarnessError(f"no records came for {sorted(+awaited)}")
+            for record in reader.read_to_end():
+                place = record.topic, _canonical(record.key_json)
+                if awaited[place] > 0:
+                    awaited[place] -= 1
+                    screen.record(record)
             time.sleep(POLL_S)
 
     def _verify(self, broker: KafkaBroker) -> bool:
@@ -200,7 +213,8 @@ class Demo:
             while True:
                 if not worker.running:
                     raise HarnessError("the worker has ended by itself")
-                screen.records(reader.read_to_end())
+                for record in reader.read_to_end():
+                    screen.record(record)
                 time.sleep(TAIL_POLL_S)
         except KeyboardInterrupt:
             screen.say("\nstopping: worker, broker, DynamoDB endpoint")
@@ -261,6 +275,24 @@ def _answer(worker: WorkerProcess, url: str) -> Any:
     if answer.status not in (200, 404):
         raise HarnessError(f"GET {url} answered {answer.status}: {answer.body}")
     return answer.body if answer.status == 200 else None
+
+
+def _read_until_quiet(reader: TopicReader) -> int:
+    """Read until nothing has come for a while; returns how many records that were."""
+    count = 0
+    give_up_at = time.monotonic() + SYNC_DEADLINE_S
+    last_news_at = time.monotonic()
+    while time.monotonic() < min(last_news_at + QUIET_S, give_up_at):
+        news = sum(1 for _ in reader.read_to_end())
+        if news:
+            count += news
+            last_news_at = time.monotonic()
+        time.sleep(POLL_S)
+    return count
+
+
+def _canonical(key: Any) -> str:
+    return json.dumps(key, sort_keys=True)
 
 
 def _names() -> set[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -101,21 +102,33 @@ def _write_batch(client: DynamoDBClient, table: str, items: Sequence[Item]) -> N
     raise HarnessError(f"{table}: items were left unprocessed {BATCH_TRIES} times in a row.")
 
 
-def change(client: DynamoDBClient) -> int:
-    """Change, delete and add items; returns how many Kafka records that must give at least."""
-    for number in range(3):
-        client.put_item(TableName="orders", Item=order(number, total="24.90"))
-    client.put_item(TableName="pictures", Item=picture(0, width=1280))
-    for number in range(2):
-        client.put_item(TableName="parcels", Item=parcel(number))
-    for table, item in (
-        ("orders", order(3)),
-        ("pictures", picture(1)),
-        ("parcels", parcel(1)),
-    ):
-        client.delete_item(TableName=table, Key={name: item[name] for name, _ in _key_of(table)})
-    puts, deletes = 6, 3
-    return puts + 2 * deletes
+@dataclass(frozen=True)
+class Change:
+    """One change of an item: what the demo did, and how many Kafka records become of it."""
+
+    table: str
+    key: Mapping[str, str]
+    """As the key of a Kafka record has it."""
+    what: str
+    records: int
+
+
+def change(client: DynamoDBClient) -> list[Change]:
+    """Change, delete and add items."""
+    puts = [
+        *(("orders", order(number, total="24.90")) for number in range(3)),
+        ("pictures", picture(0, width=1280)),
+        *(("parcels", parcel(number)) for number in range(2)),
+    ]
+    deletes = [("orders", order(3)), ("pictures", picture(1)), ("parcels", parcel(1))]
+    for table, item in puts:
+        client.put_item(TableName=table, Item=item)
+    for table, item in deletes:
+        client.delete_item(TableName=table, Key={name: item[name] for name in _key_names(table)})
+    return [
+        *(Change(table, _key_text(table, item), "put", 1) for table, item in puts),
+        *(Change(table, _key_text(table, item), "delete", 2) for table, item in deletes),
+    ]
 
 
 def items_of(client: DynamoDBClient, table: str) -> Iterator[Item]:
@@ -125,8 +138,17 @@ def items_of(client: DynamoDBClient, table: str) -> Iterator[Item]:
         yield from page["Items"]
 
 
-def _key_of(table: str) -> tuple[tuple[str, str], ...]:
-    return next(each.key for each in ALL_TABLES if each.name == table)
+def _key_names(table: str) -> list[str]:
+    (found,) = (each for each in ALL_TABLES if each.name == table)
+    return [name for name, _ in found.key]
+
+
+def _key_text(table: str, item: Item) -> dict[str, str]:
+    values = {name: next(iter(item[name].values())) for name in _key_names(table)}
+    return {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name, value in values.items()
+    }
 
 
 _ROLES: tuple[Literal["HASH", "RANGE"], ...] = ("HASH", "RANGE")
