@@ -163,8 +163,8 @@ def plain_value(value: dict[str, Any]) -> object:
 def _plain_number(text: str) -> orjson.Fragment:
     if not _JSON_NUMBER.fullmatch(text):
         raise ConvertError(
-            f"writing a plain document: found the number {text!r}, expected the form of JSON; "
-            "the typed document carries numbers as text of any form"
+            f"writing a plain document: found a number ({len(text)} characters) that is not written "
+            "as JSON writes numbers; the typed document carries numbers as text of any form"
         )
     return orjson.Fragment(text)
 
@@ -190,16 +190,18 @@ def document_writer(form: DocumentForm, *, sanitise: bool) -> DocumentWriter:
     """
     if form == "plain":
         return plain_document
-    return _sanitising_writer() if sanitise else typed_document
+    return SanitisingWriter() if sanitise else typed_document
 
 
-def _sanitising_writer() -> DocumentWriter:
-    sanitiser = naming.AttributeSanitiser()
+class SanitisingWriter:
+    """Writes typed documents with sanitised top-level names; a class so that plans pickle."""
 
-    def write(item: Item) -> bytes:
-        renamed = sanitiser.renamed(item)
+    def __init__(self) -> None:
+        self._sanitiser = naming.AttributeSanitiser()
+
+    def __call__(self, item: Item) -> bytes:
+        """See ``DocumentWriter``."""
+        renamed = self._sanitiser.renamed(item)
         if renamed:
             item = {renamed.get(name, name): value for name, value in item.items()}
         return typed_document(item)
-
-    return write

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from connectd.connectors.dynamodb import naming
-from connectd.errors import ConfigError, ConvertError
+from connectd.errors import ConvertError
 from connectd.model.schema import STRING, Field, Schema, SchemaType
 
 KeyType = Literal["S", "N", "B"]
@@ -28,6 +28,12 @@ class KeyAttribute:
 
     name: str
     type: KeyType
+
+    def __post_init__(self) -> None:
+        if self.type not in get_args(KeyType):
+            raise ValueError(
+                f"key attribute {self.name} is of type {self.type}, expected S, N or B"
+            )
 
 
 @dataclass(frozen=True)
@@ -44,26 +50,6 @@ class KeySchema:
     def _parts(self) -> tuple[tuple[str, str], ...]:
         """Names and type letters, in the form that is cheapest to walk for every item."""
         return tuple((attribute.name, attribute.type) for attribute in self.attributes)
-
-    @classmethod
-    def from_description(cls, table: Mapping[str, Any]) -> KeySchema:
-        """From the ``Table`` member of a DescribeTable answer.
-
-        Raises:
-            ConfigError: the description has no usable key schema.
-        """
-        types = {
-            each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]
-        }
-        by_role = {each["KeyType"]: each["AttributeName"] for each in table["KeySchema"]}
-        names = [by_role[role] for role in ("HASH", "RANGE") if role in by_role]
-        unusable = [name for name in names if types.get(name) not in get_args(KeyType)]
-        if "HASH" not in by_role or unusable:
-            raise ConfigError(
-                f"table {table.get('TableName')}: found key schema {table['KeySchema']} with types "
-                f"{types}, expected a HASH key and attributes of type S, N or B"
-            )
-        return cls(tuple(KeyAttribute(name, cast("KeyType", types[name])) for name in names))
 
     def field_names(self, *, sanitise: bool) -> tuple[str, ...]:
         """Names of the fields of the Kafka key, in order."""

@@ -7,39 +7,10 @@ from typing import Any
 import pytest
 
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
-from connectd.errors import ConfigError, ConvertError
+from connectd.errors import ConvertError
 from connectd.model.schema import STRING, SchemaType
 
 _COMPOSITE = KeySchema((KeyAttribute("customer", "S"), KeyAttribute("number", "N")))
-
-
-def _description(key: list[tuple[str, str]], types: dict[str, str]) -> dict[str, Any]:
-    return {
-        "TableName": "orders",
-        "KeySchema": [{"AttributeName": name, "KeyType": role} for name, role in key],
-        "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": letter} for name, letter in types.items()
-        ],
-    }
-
-
-def test_the_hash_key_comes_first_however_the_table_lists_them() -> None:
-    description = _description(
-        [("number", "RANGE"), ("customer", "HASH")],
-        {"number": "N", "indexed": "S", "customer": "S"},
-    )
-    assert KeySchema.from_description(description) == _COMPOSITE
-
-
-@pytest.mark.parametrize(
-    ("key", "types"),
-    [([("id", "HASH")], {}), ([("id", "RANGE")], {"id": "S"}), ([("id", "HASH")], {"id": "BOOL"})],
-)
-def test_a_description_without_a_usable_key_is_refused(
-    key: list[tuple[str, str]], types: dict[str, str]
-) -> None:
-    with pytest.raises(ConfigError, match="table orders: found key schema"):
-        KeySchema.from_description(_description(key, types))
 
 
 @pytest.mark.parametrize(
@@ -109,3 +80,8 @@ def test_an_item_without_its_key_is_an_error_that_names_the_attributes(item: Any
 def test_a_key_has_one_or_two_attributes(attributes: tuple[KeyAttribute, ...]) -> None:
     with pytest.raises(ValueError, match="1 or 2 attributes"):
         KeySchema(attributes)
+
+
+def test_a_key_attribute_is_of_one_of_three_types() -> None:
+    with pytest.raises(ValueError, match="key attribute id is of type BOOL, expected S, N or B"):
+        KeyAttribute("id", "BOOL")  # type: ignore[arg-type]

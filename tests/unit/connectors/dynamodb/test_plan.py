@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import pytest
 
+from connectd.connectors.dynamodb.document import parse_item
 from connectd.connectors.dynamodb.envelope import (
     EnvelopeSettings,
     InitSyncState,
@@ -49,6 +53,17 @@ def test_schemas_are_carried_only_when_the_setting_says_true(text: str) -> None:
     layout = _plan().layout(spec, spec)
     assert layout is not None
     assert layout.key(("a", "1")) == b'{"@id":"a","at":"1"}'
+
+
+@pytest.mark.parametrize("version", ["0.1", "1.0"])
+def test_a_plan_in_use_can_be_sent_to_another_process(version: Any) -> None:
+    plan = _plan(EnvelopeSettings(version))
+    item = b'{"a.b":{"N":"1"}}'
+    written = plan.write_document(parse_item(item))
+    assert plan.layout(_BARE, _BARE) is not None
+    twin = pickle.loads(pickle.dumps(plan))
+    assert twin == plan
+    assert twin.write_document(parse_item(item)) == written
 
 
 def test_key_fields_follow_the_envelope() -> None:
