@@ -12,7 +12,7 @@ Resource Groups Tagging API and STS):
 * ``bulk``                  items and records by the million, made when they are read
 * ``service_*``, ``requests``   the API operations, one module per AWS service
 * ``attributes``, ``keys``, ``expressions``, ``records``, ``wire``   the data formats
-* ``faults``, ``throttles``, ``identity``, ``signature``, ``journal``, ``clock``   what a script turns
+* ``faults``, ``throttles``, ``identity``, ``signature``, ``journal``, ``clock``   troubles and time
 * ``script_*``              the commands by theme: lineage, faults, data
 * ``behaviours*``           what fake and emulators share, run by the conformance tests
 * ``asking``                a fake for tests that need no socket

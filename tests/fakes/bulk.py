@@ -200,6 +200,11 @@ class ChangeRun:
         self._format = format_
         self._first_sequence = first_sequence
         self._step = sequence_step
+        # An event id ends in the sequence number; its head is constant while that keeps its length.
+        first, last = b"%d" % first_sequence, b"%d" % self.sequence(self.count)
+        if len(first) != len(last):
+            raise ValueError(f"bulk records from {first!r} to {last!r}: the length changes")
+        self._id_head = format_.event_id(first).removesuffix(first)
         # Slots and variants repeat together after so many positions.
         self._period = math.lcm(cycle.length, VARIANTS)
         self._templates: dict[int, _Template] = {}
@@ -214,26 +219,30 @@ class ChangeRun:
         Written out flat, because benchmarks wait for this loop.
         """
         records: list[bytes] = []
-        total = 0
+        add, templates, period = records.append, self._templates, self._period
         length, inserts = self.cycle.length, self.cycle.inserts
-        event_id = self._format.event_id
+        total = 0
         for at in range(position, stop):
-            template = self._templates.get(at % self._period) or self._template(at % self._period)
-            total += template.size
-            if records and total > bytes_max:
-                total -= template.size
+            template = templates.get(at % period) or self._template(at % period)
+            wire, size, key, shows_new, back = template
+            total += size
+            if total > bytes_max and records:
+                total -= size
                 break
-            place = self.origin + (at // length * inserts + template.key) * self.stride
-            hash_ = b"%016x" % place
+            hash_ = b"%016x" % (self.origin + (at // length * inserts + key) * self.stride)
             sequence = b"%d" % (self._first_sequence + at * self._step)
-            tail = (sequence, event_id(sequence))
-            new: tuple[bytes, ...] = (
-                (hash_, b"%d" % (VERSION_START + 2 * at)) if template.shows_new else ()
-            )
-            old: tuple[bytes, ...] = ()
-            if template.back is not None:
-                old = (hash_, b"%d" % (VERSION_START + 2 * (at - template.back)))
-            records.append(template.wire % (hash_, *new, *old, *tail))
+            if back is None:
+                if shows_new:
+                    add(wire % (hash_, hash_, b"%d" % (VERSION_START + 2 * at), sequence, sequence))
+                else:
+                    add(wire % (hash_, sequence, sequence))
+            else:
+                old = b"%d" % (VERSION_START + 2 * (at - back))
+                if shows_new:
+                    new = b"%d" % (VERSION_START + 2 * at)
+                    add(wire % (hash_, hash_, new, hash_, old, sequence, sequence))
+                else:
+                    add(wire % (hash_, hash_, old, sequence, sequence))
         return records, total
 
     def _template(self, at: int) -> _Template:
@@ -256,7 +265,7 @@ class ChangeRun:
             old=old,
             sequence=b"%b",
             size=size,
-            event_id=b"%b",
+            event_id=self._id_head + b"%b",
             event_name=slot.event_name,
         )
         template = _Template(wire, size, slot.key, shows_new, back)

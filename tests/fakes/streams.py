@@ -98,7 +98,8 @@ class Stream:
         return self._sequence
 
     def reserve_sequences(self, count: int) -> int:
-        """Draw ``count`` numbers at once, ``SEQUENCE_STEP`` apart; the first of them."""
+        """Draw ``count`` numbers of 22 digits, ``SEQUENCE_STEP`` apart; the first of them."""
+        self._sequence = max(self._sequence, 10**21)
         first = self._sequence + SEQUENCE_STEP
         self._sequence += SEQUENCE_STEP * count
         return first
