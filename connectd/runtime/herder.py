@@ -24,7 +24,7 @@ import structlog
 from connectd.aio import clock as clocks
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.model.cluster import ClusterConfigState, RestartRequest
-from connectd.runtime import assignment, health
+from connectd.runtime import assignment, health, task_configs
 from connectd.runtime.changes import ConnectorChanges
 from connectd.runtime.lives import Resolver
 from connectd.runtime.membership import Membership
@@ -185,7 +185,13 @@ class Herder:
     def _tick(self) -> None:
         snapshot = self._stores.configs.snapshot()
         in_force = self._membership.observe(snapshot)
-        self._worker.assign(assignment.work_of(snapshot, in_force))
+        work_by_connector = assignment.work_of(snapshot, in_force)
+        self._worker.assign(work_by_connector)
+        for connector, work in work_by_connector.items():
+            # A connector asks for its task set when it starts. Deleted and created again between
+            # two ticks, it has not been stopped and started, but its task set is gone.
+            if work.has_connector and not task_configs.is_applied(snapshot, connector):
+                self._reconfiguration.ensure(connector)
         if self._membership.is_leader:
             self._statuses.clean_up(snapshot)
         self.restarts.execute()

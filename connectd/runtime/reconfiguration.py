@@ -63,6 +63,12 @@ class Reconfiguration:
         wanted.set()
         self._jobs.spawn(f"reconfigure {connector}", self._rounds_of(connector, wanted))
 
+    def ensure(self, connector: str) -> None:
+        """Likewise, unless that is under way or the connector does not run (then it will ask)."""
+        life = self._life_of(connector)
+        if connector not in self._rounds and life is not None and life.state is State.RUNNING:
+            self.request(connector)
+
     async def _rounds_of(self, connector: str, wanted: asyncio.Event) -> None:
         failures = 0
         try:

@@ -64,14 +64,16 @@ def has_placeholder(value: str | None) -> bool:
     return value is not None and _PLACEHOLDER.search(value) is not None
 
 
+def is_applied(snapshot: ClusterConfigState, connector: str) -> bool:
+    """Whether the committed task set is whole and was made from the connector's current config."""
+    if connector in snapshot.inconsistent:
+        return False
+    return snapshot.applied.get(connector) == snapshot.connectors.get(connector)
+
+
 def needs_publishing(
     snapshot: ClusterConfigState, connector: str, configs: Sequence[Mapping[str, str]]
 ) -> bool:
     """Whether the number of tasks, any task config, or the applied connector config differs."""
-    tasks = snapshot.tasks(connector)
-    if connector in snapshot.inconsistent or len(tasks) != len(configs):
-        return True
-    current = [snapshot.task_configs.get(task) for task in tasks]
-    if current != [dict(config) for config in configs]:
-        return True
-    return snapshot.applied.get(connector) != snapshot.connectors.get(connector)
+    current = [snapshot.task_configs.get(task) for task in snapshot.tasks(connector)]
+    return not is_applied(snapshot, connector) or current != [dict(each) for each in configs]
