@@ -163,8 +163,8 @@ def plain_value(value: dict[str, Any]) -> object:
 def _plain_number(text: str) -> orjson.Fragment:
     if not _JSON_NUMBER.fullmatch(text):
         raise ConvertError(
-            f"writing a plain document: found a number ({len(text)} characters) that is not written "
-            "as JSON writes numbers; the typed document carries numbers as text of any form"
+            f"writing a plain document: found a number of {len(text)} characters that JSON does "
+            "not know as one; the typed document carries numbers as text of any form"
         )
     return orjson.Fragment(text)
 
