@@ -28,6 +28,7 @@ from connectd.errors import (
 
 NAMES_BY_KIND: dict[type[ConnectdError] | None, str] = {
     None: "NO_ERROR _PARTITION_EOF",  # events that librdkafka reports through the error channel
+    # _NOENT is what librdkafka says when no leader is known yet.
     BrokerUnavailableError: """
         BROKER_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE
         CONCURRENT_TRANSACTIONS ELIGIBLE_LEADERS_NOT_AVAILABLE FENCED_LEADER_EPOCH
@@ -40,7 +41,7 @@ NAMES_BY_KIND: dict[type[ConnectdError] | None, str] = {
         STALE_BROKER_EPOCH STALE_CTRL_EPOCH UNKNOWN_CONTROLLER_ID UNKNOWN_LEADER_EPOCH
         UNSTABLE_OFFSET_COMMIT
         _ALL_BROKERS_DOWN _DESTROY _DESTROY_BROKER _INTR _IN_PROGRESS _ISR_INSUFF _MSG_TIMED_OUT
-        _NODE_UPDATE _OUTDATED _PREV_IN_PROGRESS _QUEUE_FULL _RESOLVE _RETRY _TIMED_OUT
+        _NODE_UPDATE _NOENT _OUTDATED _PREV_IN_PROGRESS _QUEUE_FULL _RESOLVE _RETRY _TIMED_OUT
         _TIMED_OUT_QUEUE _TRANSPORT _UNKNOWN_BROKER _WAIT_CACHE _WAIT_COORD
         """,
     ThrottledError: "THROTTLING_QUOTA_EXCEEDED SHARE_SESSION_LIMIT_REACHED",
@@ -56,7 +57,7 @@ NAMES_BY_KIND: dict[type[ConnectdError] | None, str] = {
     RecordTooLargeError: "INVALID_MSG_SIZE MSG_SIZE_TOO_LARGE RECORD_LIST_TOO_LARGE",
     NotFoundError: """
         GROUP_ID_NOT_FOUND NO_REASSIGNMENT_IN_PROGRESS RESOURCE_NOT_FOUND UNKNOWN_TOPIC_ID
-        UNKNOWN_TOPIC_OR_PART VOTER_NOT_FOUND _NOENT _NO_OFFSET _UNKNOWN_GROUP _UNKNOWN_PARTITION
+        UNKNOWN_TOPIC_OR_PART VOTER_NOT_FOUND _NO_OFFSET _UNKNOWN_GROUP _UNKNOWN_PARTITION
         _UNKNOWN_TOPIC
         """,
     ConflictError: """
@@ -110,7 +111,9 @@ _ADVICE: dict[type[ConnectdError], str] = {
     ProduceError: "the producer cannot go on with these records; restart the task",
 }
 
-_BATCH_TOO_OLD_HINT = "raise producer.override.delivery.timeout.ms or drop it (never gives up)"
+_GIVEN_UP = frozenset({KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
+
+_GIVEN_UP_HINT = "raise producer.override.delivery.timeout.ms or drop it (never gives up)"
 
 
 def kafka_error(error: KafkaError | KafkaException) -> KafkaError:
@@ -160,10 +163,16 @@ def delivery_error(
         return too_large(topic, size_bytes, cause=error)
     if isinstance(translated, FatalTaskError):
         return translated
-    if inner.code() in (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE):
-        message = f"{doing}: not acknowledged in time ({inner.name()}); {_BATCH_TOO_OLD_HINT}"
+    if inner.code() in _GIVEN_UP:
+        message = f"{doing}: not acknowledged in time ({inner.name()}); {_GIVEN_UP_HINT}"
         return chained(ProduceError(message), error)
     return chained(ProduceError(str(translated)), error)
+
+
+def was_given_up(error: ConnectdError) -> bool:
+    """Whether a delivery failed for lack of time only (a producer that may give up)."""
+    cause = error.__cause__
+    return isinstance(cause, KafkaException) and kafka_error(cause).code() in _GIVEN_UP
 
 
 def chained(ours: ConnectdError, theirs: KafkaError | KafkaException) -> ConnectdError:

@@ -28,7 +28,7 @@ import structlog
 from connectd.aio.clock import Clock
 from connectd.aio.threads import Inbox
 from connectd.errors import BrokerUnavailableError, ConnectdError, RetriableError, WorkerError
-from connectd.kafka import clientconf
+from connectd.kafka import clientconf, errors
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.clientconf import Settings
 from connectd.kafka.page import SendJob, SendResult
@@ -324,4 +324,11 @@ def first_error(result: SendResult) -> ConnectdError | None:
     """Why a page of appends is not durable as a whole, or None."""
     if result.error is not None:
         return result.error
-    return result.failures[0].error if result.failures else None
+    if not result.failures:
+        return None
+    failure = result.failures[0].error
+    if errors.was_given_up(failure):
+        withdrawn = BrokerUnavailableError(f"{failure}; withdrawn, it will not be written")
+        withdrawn.__cause__ = failure
+        return withdrawn
+    return failure

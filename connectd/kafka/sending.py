@@ -249,12 +249,13 @@ class PageSender:
             advice = "; grant IDEMPOTENT_WRITE, or set producer.override.enable.idempotence=false"
         self._fatal = ProduceError(f"{translated}{advice}")
         self._fatal.__cause__ = translated.__cause__
+        # Told first: who hears that a page has failed must find the producer unusable.
+        self._report(Failed(self._fatal))
         pages, self._pages = self._pages, set()
         for page in pages:
             page.abandon()
             result = SendResult(topic=page.topic, records=page.size, error=self._fatal)
             self._report(Settled(page.job, result))
-        self._report(Failed(self._fatal))
         _log.error("producer has failed for good", client=self._name, error=str(self._fatal))
         self._producer.purge()
 

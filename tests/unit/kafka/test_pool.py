@@ -1,0 +1,88 @@
+"""Tasks that want the same producer share it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import KafkaError
+
+from connectd.errors import ConfigError, InvariantError
+from connectd.kafka.pool import ProducerPool
+from connectd.kafka.producer import SendJob, SendResult
+from connectd.model.record import EncodedPage
+from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, MockCluster, mock_cluster
+
+DEADLINE_S = 20.0
+
+
+@pytest.fixture
+def cluster() -> Iterator[MockCluster]:
+    with mock_cluster() as cluster:
+        yield cluster
+
+
+def test_equal_effective_settings_share_a_producer_until_the_last_one_goes(
+    cluster: MockCluster,
+) -> None:
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+        one = pool.acquire(cluster.settings)
+        other = pool.acquire({**cluster.settings, "linger.ms": "5", "acks": "all"})
+        apart = pool.acquire({**cluster.settings, "compression.type": "zstd"})
+        assert one is other
+        assert apart is not one
+        assert len(pool.statistics()) == 2
+        await pool.release(one, deadline_s=DEADLINE_S)
+        assert one.statistics().is_usable
+        await pool.release(one, deadline_s=DEADLINE_S)
+        assert not one.statistics().is_usable
+        assert pool.acquire(cluster.settings) is not one
+        await pool.close(deadline_s=DEADLINE_S)
+        assert not apart.is_usable
+
+    asyncio.run(work())
+
+
+def test_releasing_what_nobody_holds_is_a_defect(cluster: MockCluster) -> None:
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+        producer = pool.acquire(cluster.settings)
+        await pool.release(producer, deadline_s=DEADLINE_S)
+        with pytest.raises(InvariantError):
+            await pool.release(producer, deadline_s=DEADLINE_S)
+
+    asyncio.run(work())
+
+
+def test_a_producer_that_has_failed_is_replaced_for_the_next_task(cluster: MockCluster) -> None:
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+        settings = {**cluster.settings, "client.id": "failing"}
+        cluster.fail_requests(INIT_PRODUCER_ID, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+        failed = pool.acquire(settings)
+        answers: list[SendResult] = []
+        await failed.send(SendJob(lambda: EncodedPage("t", [(b"k", b"v")]), answers.append))
+        await failed.flush(DEADLINE_S)
+        assert not failed.is_usable
+        fresh = pool.acquire(settings)
+        assert fresh is not failed
+        await pool.release(failed, deadline_s=DEADLINE_S)
+        assert fresh.is_usable
+        assert pool.acquire(settings) is fresh
+        await pool.close(deadline_s=DEADLINE_S)
+
+    asyncio.run(work())
+
+
+def test_settings_that_are_not_accepted_are_the_users_business(cluster: MockCluster) -> None:
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+        with pytest.raises(ConfigError, match="creating a producer"):
+            pool.acquire({**cluster.settings, "linger.ms": "soon"})
+        with pytest.raises(ConfigError, match="no such"):
+            pool.acquire({**cluster.settings, "no such": "1"})
+        assert pool.statistics() == ()
+
+    asyncio.run(work())
