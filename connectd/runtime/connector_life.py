@@ -22,6 +22,7 @@ from connectd.errors import ConnectdError
 from connectd.model.cluster import Config
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, State, TargetState
+from connectd.observe import logs
 from connectd.plugins import spi
 from connectd.runtime.statuses import StatusPen
 from connectd.stores import protocols
@@ -127,6 +128,7 @@ class ConnectorLife:
         self._jobs.spawn(self._job_name, self._live())
 
     async def _live(self) -> None:
+        logs.bind_context(connector=self.name)
         try:
             try:
                 self._ensure_instance()
@@ -165,7 +167,7 @@ class ConnectorLife:
         if _STATE_OF_TARGET[target] is state:
             return
         if state is State.FAILED and target is not TargetState.STOPPED:
-            _log.warning("stays failed until it is restarted", connector=self.name)
+            _log.warning("stays failed until it is restarted")
             return
         try:
             await self._transition(target)
@@ -209,7 +211,7 @@ class ConnectorLife:
         except Exception as error:
             if raises:
                 raise
-            _log.error("stopping the instance failed", connector=self.name, error=repr(error))
+            _log.error("stopping the instance failed", error=repr(error))
 
     async def _fail(self, error: Exception) -> None:
         self._pen.report(LifecycleEvent.FAILED, error)

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from connectd.aio.jobs import JobGroup
+from connectd.configdef.definition import ConfigDef
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
+from connectd.observe import redaction
 from connectd.plugins import spi
 from connectd.runtime import task_configs
 from connectd.runtime.assignment import ConnectorWork
@@ -75,6 +77,11 @@ class LifeMaker:
     def connector_life(self, connector: str, work: ConnectorWork, jobs: JobGroup) -> ConnectorLife:
         """A life of a connector's instance, not yet started."""
 
+        def create() -> spi.SourceConnector:
+            instance = self._make_connector(work.config.get("connector.class", ""))
+            self._register_secrets(work.config, instance.config_def())
+            return instance
+
         def reconfigure() -> None:
             if self.on_reconfigure is not None:
                 self.on_reconfigure(connector)
@@ -82,7 +89,7 @@ class LifeMaker:
         spec = ConnectorSpec(
             connector=connector,
             config=work.config,
-            create=lambda: self._make_connector(work.config.get("connector.class", "")),
+            create=create,
             resolve=self._resolve,
             services=self._services,
             offsets=ConnectorOffsetReader(self._offsets, connector),
@@ -104,6 +111,7 @@ class LifeMaker:
         """A life of a task, not yet started."""
 
         def create(on_event: OnEvent) -> TaskRunner:
+            self._register_secrets(work.config, ConfigDef([]))
             connector_config = self._resolve(work.config)
             task_configs.check_task_count(task.connector, work.task_count, connector_config)
             spec = TaskSpec(
@@ -126,6 +134,13 @@ class LifeMaker:
             target=work.target,
             grace_s=self.settings.task_grace_s,
         )
+
+    def _register_secrets(self, raw: Config, definition: ConfigDef) -> None:
+        """Keep what must not be read by everybody out of logs and traces from now on."""
+        for name, value in self._resolve(raw).items():
+            is_declared = name in definition and definition.key(name).is_secret
+            if is_declared or redaction.is_secret_name(name) or value != raw.get(name):
+                redaction.register_secret(value)
 
     def _job_name(self, name: str) -> str:
         # An abandoned life may still be there when the next one of the same name begins.

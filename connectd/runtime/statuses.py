@@ -18,13 +18,11 @@ from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, next_state
 from connectd.model.status import Status, TopicStatus
+from connectd.observe import redaction
 from connectd.runtime.membership import Membership
 from connectd.stores import protocols
 
 _log = structlog.get_logger(__name__)
-
-_TRACE_CHARS_MAX = 20_000
-"""A status is one record, and clients show it; the first line says what matters."""
 
 _SAFE = frozenset({State.UNASSIGNED, State.FAILED})
 """Written only over what is ours or older: another worker may have taken over meanwhile."""
@@ -35,13 +33,16 @@ _AFTER_A_SURVIVED_FAILURE = frozenset(
 
 
 def trace_of(error: BaseException) -> str:
-    """The ``trace`` of a failure: ``<class>: <message>`` first, then the traceback with causes."""
+    """The ``trace`` of a failure: ``<class>: <message>`` first, then the traceback with causes.
+
+    Bounded, and without secrets: statuses are read by everybody.
+    """
     kind = type(error)
     name = kind.__qualname__
     if kind.__module__ != "builtins":
         name = f"{kind.__module__}.{name}"
     text = f"{name}: {error}\n{''.join(traceback.format_exception(error))}"
-    return text[:_TRACE_CHARS_MAX].rstrip()
+    return redaction.redact_text(text).rstrip()
 
 
 class StatusPen:
@@ -51,9 +52,18 @@ class StatusPen:
     only by a restart, a stop or an end, whatever the other inputs of the task do.
     """
 
-    def __init__(self, name: str, state: State, write: Callable[[State, str | None], None]) -> None:
-        self.name = name
+    def __init__(
+        self,
+        subject: str | ConnectorTaskId,
+        state: State,
+        write: Callable[[State, str | None], None],
+    ) -> None:
         self.state = state
+        self._log_fields = (
+            {"connector": subject.connector, "task": subject.task}
+            if isinstance(subject, ConnectorTaskId)
+            else {"connector": subject}
+        )
         self._write = write
         self._is_revoked = False
 
@@ -73,9 +83,9 @@ class StatusPen:
         trace = None
         if self.state is State.FAILED:
             trace = None if error is None else trace_of(error)
-            _log.error("failed", subject=self.name, error=str(error), was=before.value)
+            _log.error("failed", was=before.value, error=str(error), **self._log_fields)
         elif self.state is not before:
-            _log.info("state changed", subject=self.name, state=self.state.value, was=before.value)
+            _log.info("state changed", was=before.value, state=self.state.value, **self._log_fields)
         self._write(self.state, trace)
 
     def revoke(self) -> None:
@@ -123,18 +133,21 @@ class StatusReporter:
             if task in self._snapshot().tasks(task.connector):
                 self._store.put_task(task, self._status(state, trace), safe=state in _SAFE)
 
-        return self._new_pen(str(task), self._store.task(task), write)
+        return self._new_pen(task, self._store.task(task), write)
 
     def _new_pen(
-        self, name: str, shown: Status | None, write: Callable[[State, str | None], None]
+        self,
+        subject: str | ConnectorTaskId,
+        shown: Status | None,
+        write: Callable[[State, str | None], None],
     ) -> StatusPen:
         # A status left by an earlier life (RUNNING of a killed process, FAILED before a restart)
         # is not true any more: until this life has started, it is UNASSIGNED.
         if shown is not None and shown.state is State.RESTARTING:
-            return StatusPen(name, State.RESTARTING, write)
+            return StatusPen(subject, State.RESTARTING, write)
         if shown is None or shown.state is not State.UNASSIGNED:
             write(State.UNASSIGNED, None)
-        return StatusPen(name, State.UNASSIGNED, write)
+        return StatusPen(subject, State.UNASSIGNED, write)
 
     def _status(self, state: State, trace: str | None) -> Status:
         generation = self._membership.assignment.generation

@@ -9,16 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-import structlog
-
 from connectd.aio.jobs import JobGroup
 from connectd.errors import InvariantError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
+from connectd.observe import logs
 from connectd.runtime.statuses import StatusPen
 from connectd.runtime.task_runner import OnEvent, TaskRunner
-
-_log = structlog.get_logger(__name__)
 
 
 class TaskLife:
@@ -36,6 +33,7 @@ class TaskLife:
         grace_s: float,
     ) -> None:
         self.name = str(task_id)
+        self._task_id = task_id
         self.grace_s = grace_s
         self._jobs = jobs
         self._job_name = job_name
@@ -57,6 +55,7 @@ class TaskLife:
         self._jobs.spawn(self._job_name, self._live(self._runner))
 
     async def _live(self, runner: TaskRunner) -> None:
+        logs.bind_context(connector=self._task_id.connector, task=self._task_id.task)
         try:
             await runner.run()
             if not self._is_stopping:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 from connectd.errors import ConfigError
 from connectd.model.states import State
+from connectd.observe import redaction
 from tests.kit.control_plane import Plane, control_plane, src
 from tests.kit.virtual import virtual
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> Iterator[None]:
+    redaction.forget_secrets()
+    yield
+    redaction.forget_secrets()
 
 
 def _trace(plane: Plane, name: str) -> str:
@@ -241,3 +250,18 @@ async def test_a_secret_that_cannot_be_resolved_fails_who_needs_it() -> None:
         await plane.settle()
         assert "vault does not answer" in _trace(plane, "s")
         assert plane.failures == []
+
+
+@virtual
+async def test_traces_do_not_tell_the_secrets_of_a_connector() -> None:
+    """Promise 8, X01: whether declared, named like one, or resolved from a placeholder."""
+    more = {"probe.secret": "declared-1", "my.password": "named-2", "plain": "${file:/s:k}"}
+    async with control_plane(resolve=_resolve) as plane:
+        error = ValueError("tried declared-1 with named-2 and hunter2 for table orders")
+        plane.probes["s"].start_error = error
+        assert (await plane.client.put("/connectors/s/config", {**src("s"), **more})).status == 201
+        await plane.settle()
+        trace = _trace(plane, "s")
+        assert "tried [hidden] with [hidden] and [hidden] for table orders" in trace
+        for secret in ("declared-1", "named-2", "hunter2"):
+            assert secret not in trace

@@ -90,7 +90,9 @@ def test_a_trace_begins_with_class_and_message_and_tells_the_cause() -> None:
 
 
 def test_a_trace_is_bounded() -> None:
-    assert len(trace_of(ValueError("x" * 1_000_000))) <= 20_000
+    trace = trace_of(ValueError("x" * 1_000_000))
+    assert len(trace) < 40_000
+    assert trace.startswith("ValueError: x")
 
 
 @virtual
