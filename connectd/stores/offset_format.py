@@ -22,18 +22,18 @@ def encode_key(connector: str, partition: SourcePartition) -> bytes:
     """The key of a partition's records.
 
     Raises:
-        ConfigError: it cannot be written as JSON.
+        ConfigError: a member is not a primitive value, or cannot be written as JSON.
     """
-    return _dumps([connector, partition.to_dict()])
+    return _dumps([connector, normalised(partition.to_dict(), "partition")])
 
 
 def encode_value(offset: SourceOffset | None) -> bytes | None:
     """The value of a record; None is a tombstone.
 
     Raises:
-        ConfigError: it cannot be written as JSON.
+        ConfigError: as ``encode_key``.
     """
-    return None if offset is None else _dumps(dict(offset))
+    return None if offset is None else _dumps(normalised(offset, "offset"))
 
 
 def decode_key(key: bytes | None) -> OffsetKey:

@@ -13,9 +13,6 @@ from connectd.aio.clock import Clock
 from connectd.errors import ConfigError, RetriableError, WorkerError
 from connectd.kafka.admin import KafkaAdmin, TopicDescription, TopicSpec
 
-CREATE_S = 60.0
-"""How long creation is tried for: Java's ``default.api.timeout.ms``."""
-
 METADATA_S = 30.0
 """How long a topic may take until all of its partitions have leaders."""
 
@@ -34,7 +31,9 @@ class TopicHome:
     (``kafka.clientconf.select`` takes them out of a worker's configuration). ``partitions`` and
     ``replication_factor`` -1 mean the broker's default. ``topic_settings`` are those of the
     ``*.storage.`` prefix, without it; a ``cleanup.policy`` in them is ignored.
-    ``open_deadline_s`` bounds reading the topic at start, ``write_deadline_s`` a single write.
+    ``create_deadline_s`` bounds how long a broker is waited for at start (Java's
+    ``default.api.timeout.ms``), ``open_deadline_s`` how long reading the topic may take then,
+    ``write_deadline_s`` a single write.
     """
 
     client: Mapping[str, str]
@@ -43,6 +42,7 @@ class TopicHome:
     partitions: int
     replication_factor: int
     topic_settings: Mapping[str, str] = field(default_factory=dict)
+    create_deadline_s: float = 60.0
     open_deadline_s: float = 300.0
     write_deadline_s: float = 30.0
 
@@ -85,12 +85,13 @@ async def _create(home: TopicHome, rules: HomeRules, admin: KafkaAdmin, clock: C
         replication_factor=home.replication_factor,
         settings={**home.topic_settings, "cleanup.policy": _COMPACT},
     )
-    end = clock.monotonic() + CREATE_S
+    end = clock.monotonic() + home.create_deadline_s
     while True:
+        attempt_s = min(ATTEMPT_S, max(end - clock.monotonic(), RETRY_S))
         try:
-            if await admin.describe(home.topic, ATTEMPT_S) is not None:
+            if await admin.describe(home.topic, attempt_s) is not None:
                 return False
-            return await admin.create(spec, ATTEMPT_S)
+            return await admin.create(spec, attempt_s)
         except ConfigError as error:
             prefix = rules.topic_property.removesuffix("topic")
             raise ConfigError(
