@@ -1,1 +1,1 @@
-"""Tests, by level: unit, component, conformance, simulation, integration; fakes, kit and harness serve them."""
+"""Tests by level; ``fakes``, ``kit`` and ``harness`` serve them, ``demo`` shows the product."""

@@ -14,9 +14,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from connectd.errors import InvariantError
+
+T = TypeVar("T")
 
 OnFailure = Callable[[str, BaseException], None]
 
@@ -143,3 +145,23 @@ async def wait_first(*works: Coroutine[Any, Any, Any]) -> None:
         for wait in waits:
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def run_unless(
+    work: Coroutine[Any, Any, T], condition: Coroutine[Any, Any, object]
+) -> T | None:
+    """Run ``work``, but cancel it when ``condition`` is over first; None if it was cancelled.
+
+    Nothing that ``work`` finished is lost: if both end together, its result counts.
+    """
+    job, wait = asyncio.ensure_future(work), asyncio.ensure_future(condition)
+    try:
+        await asyncio.wait((job, wait), return_when=asyncio.FIRST_COMPLETED)
+        if not job.done():
+            job.cancel()
+            await asyncio.wait((job,))
+        return None if job.cancelled() else job.result()
+    finally:
+        for each in (job, wait):
+            each.cancel()
+        await asyncio.gather(job, wait, return_exceptions=True)

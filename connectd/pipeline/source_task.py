@@ -21,7 +21,7 @@ from typing import Protocol
 
 import structlog
 
-from connectd.aio.jobs import JobGroup, wait_first
+from connectd.aio.jobs import JobGroup, run_unless, wait_first
 from connectd.aio.toggles import Toggle
 from connectd.errors import ConnectdError, InvariantError, RecordError, RetriableError
 from connectd.kafka import producer as kafka_producer
@@ -206,13 +206,16 @@ class SourceTaskRunner:
                 self._on_event(LifecycleEvent.RESUMED, None)
             await self._has_room.wait()
             try:
-                emissions = await self._task.poll()
+                emissions = await run_unless(self._polled(), self._running.wait_off())
             except RetriableError as error:
                 _log.warning("polling: will poll again", task=self._name, error=str(error))
                 await asyncio.sleep(_POLL_RETRY_S)
                 continue
-            for emission in emissions:
+            for emission in emissions or ():  # none: paused while waiting
                 await self._take(emission)
+
+    async def _polled(self) -> Sequence[Emission]:
+        return await self._task.poll()
 
     async def _take(self, emission: Emission) -> None:
         entry = self._frontier.submit(

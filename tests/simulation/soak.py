@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from tests.harness.kafka import KafkaBroker
 from tests.simulation.crash_run import CrashRun, Phase
@@ -25,28 +26,36 @@ def main() -> int:
     parser.add_argument(
         "--phase", choices=["INIT_SYNC", "SYNC"], help="kill in this phase only (default: both)"
     )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="runs side by side, each with a worker (default 2)"
+    )
     arguments = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
     print(f"soak: {arguments.runs} runs from SEED={seed}", flush=True)
     started = time.monotonic()
-    kills = 0
-    with KafkaBroker() as broker:
-        for number in range(arguments.runs):
-            phases: tuple[Phase, ...] = ("INIT_SYNC", "SYNC")
-            phase = arguments.phase or phases[number % 2]
-            run = CrashRun(seed + number, phase, broker)
-            verdict = run.run()
+    phases: tuple[Phase, ...] = (arguments.phase,) if arguments.phase else ("INIT_SYNC", "SYNC")
+    kills = done = 0
+    with KafkaBroker() as broker, ThreadPoolExecutor(arguments.jobs) as pool:
+        runs = [
+            CrashRun(seed + number, phases[number % len(phases)], broker)
+            for number in range(arguments.runs)
+        ]
+        pending = {pool.submit(run.run): run for run in runs}
+        for future in as_completed(pending):
+            run, verdict, done = pending[future], future.result(), done + 1
             kills += run.kills
             line = (
-                f"run {number + 1}/{arguments.runs} seed {run.seed} {phase}: {run.kills} kills, "
+                f"run {done}/{arguments.runs} seed {run.seed} {run.phase}: {run.kills} kills, "
                 f"{verdict.writes} writes, {verdict.records} records, "
                 f"replay {verdict.replay_share:.0%}"
             )
             if verdict.faults:
                 print(f"{line}: LOST", *verdict.faults, *run.story, sep="\n  ", flush=True)
                 print(
-                    f"repeat: make soak RUNS=1 SEED={run.seed} ARGS='--phase {phase}'", flush=True
+                    f"repeat: make soak RUNS=1 SEED={run.seed} ARGS='--phase {run.phase}'",
+                    flush=True,
                 )
+                pool.shutdown(wait=True, cancel_futures=True)
                 return 1
             print(f"{line}: equal", flush=True)
     minutes = (time.monotonic() - started) / 60
