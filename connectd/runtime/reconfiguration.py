@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Protocol
 
@@ -52,6 +53,7 @@ class Reconfiguration:
         self._life_of = life_of
         self._publish = publish
         self._rounds: dict[str, asyncio.Event] = {}
+        self._numbers = itertools.count(1)
 
     def request(self, connector: str) -> None:
         """Compute the task configs of a connector again, soon. Returns at once."""
@@ -61,7 +63,9 @@ class Reconfiguration:
             return
         wanted = self._rounds[connector] = asyncio.Event()
         wanted.set()
-        self._jobs.spawn(f"reconfigure {connector}", self._rounds_of(connector, wanted))
+        # Numbered: the last job of the same connector may be about to end just now.
+        job_name = f"reconfigure {connector}#{next(self._numbers)}"
+        self._jobs.spawn(job_name, self._rounds_of(connector, wanted))
 
     def ensure(self, connector: str) -> None:
         """Likewise, unless that is under way or the connector does not run (then it will ask)."""

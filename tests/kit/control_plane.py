@@ -25,7 +25,7 @@ from connectd.plugins.registry import PluginDesc, PluginRegistry
 from connectd.rest.api import create_api
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
-from connectd.runtime.membership import SoleMember
+from connectd.runtime.membership import Membership, SoleMember
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskSpec
 from connectd.runtime.validation import ThreadRunner
@@ -110,6 +110,7 @@ class Options:
     run_blocking: ThreadRunner = run_inline
     stores: tuple[MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore] | None = None
     opens: Callable[[], Coroutine[Any, Any, None]] | None = None
+    membership: Membership | None = None
 
 
 def _build(options: Options) -> Plane:
@@ -123,7 +124,7 @@ def _build(options: Options) -> Plane:
     if options.opens is not None:
         configs.open = options.opens  # type: ignore[method-assign]
     clock = LoopClock(wall_anchor_s=WALL_ANCHOR_S)
-    membership = SoleMember(WORKER_URL, statuses)
+    membership = options.membership or SoleMember(WORKER_URL, statuses)
     reporter = StatusReporter(
         statuses,
         membership,
