@@ -114,12 +114,12 @@ class TableDiscovery:
 
     async def _judge(self, table: str) -> str | None:
         """The reason to skip a table; None: it is accepted."""
+
+        async def describe() -> TableDescription:
+            return await self._api.dynamodb.describe_table(table)
+
         try:
-            description = await retry(
-                lambda: self._api.dynamodb.describe_table(table),
-                clock=self._clock,
-                policy=_DESCRIBE,
-            )
+            description = await retry(describe, clock=self._clock, policy=_DESCRIBE)
         except TableGoneError:
             # Tags outlive their table for a while (field case D08).
             return "the table does not exist"

@@ -19,13 +19,18 @@ Pure: listings, positions and the time in, a plan out. ``stream_sync`` performs 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from connectd.connectors.dynamodb.gaps import Gap, GapKind
 from connectd.connectors.dynamodb.offsets import PositionKind, ShardPosition
 from connectd.connectors.dynamodb.source_api import Shard
+
+_SHARD_ID: Final = re.compile(r"shardId-(?P<born_ms>[0-9]{20})-")
+"""Spec streams-and-leases 4.1."""
 
 Positions = Mapping[str, ShardPosition]
 
@@ -76,6 +81,30 @@ def open_shards(listed: Iterable[Shard]) -> frozenset[str]:
         for shard in shards
         if shard.ending_sequence_number is None and shard.shard_id not in parents
     )
+
+
+def hidden_parents(listed: Iterable[Shard], *, now_ms: int, windows: Windows) -> frozenset[str]:
+    """Parents that must exist although a listing does not show them.
+
+    A parent is unlisted when it was trimmed, which takes a whole retention from the moment in which
+    its child was born; the child's id tells that moment. So a young child of an unlisted parent
+    means that the listing, which is read page by page, has not caught up.
+    """
+    shards = tuple(listed)
+    names = {shard.shard_id for shard in shards}
+    return frozenset(
+        shard.parent_shard_id
+        for shard in shards
+        if shard.parent_shard_id is not None
+        and shard.parent_shard_id not in names
+        and now_ms - _born_ms(shard.shard_id) < windows.safe_zone_ms
+    )
+
+
+def _born_ms(shard_id: str) -> int:
+    """When a shard was born, by its id; 0 for ids that do not tell (emulators)."""
+    match = _SHARD_ID.match(shard_id)
+    return 0 if match is None else int(match["born_ms"])
 
 
 def first_positions(

@@ -299,8 +299,10 @@ class ShardReader:
         )
 
     async def _seal(self) -> None:
-        self.position = self.position.sealed()
-        await self._scope.queue.commit(self._partition, self.position.to_offset())
+        # The position says sealed only once that is durable: children wait for it.
+        sealed = self.position.sealed()
+        await self._scope.queue.commit(self._partition, sealed.to_offset())
+        self.position = sealed
 
     # -- which records --------------------------------------------------------------------------
 

@@ -51,6 +51,9 @@ DENIALS_MAX: Final = 8
 FORGET_AFTER_S: Final = 600.0
 """A finished shard must have been unlisted for this long before its position is removed."""
 
+_WAIT_MIN_S: Final = 0.001
+"""A timer may fire a moment early; without a pause the same moment would be waited for again."""
+
 _DENIED: Final = Backoff(initial_s=0.5, max_s=30.0)
 
 
@@ -216,7 +219,7 @@ class StreamSync:
 
     async def _wait(self) -> None:
         """Until a reader has ended or a look is due."""
-        wait_s = max(0.0, self._watch.due_s - self._scope.clock.monotonic())
+        wait_s = max(_WAIT_MIN_S, self._watch.due_s - self._scope.clock.monotonic())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), wait_s)
         self._wake.clear()

@@ -25,6 +25,7 @@ from typing import Final, NoReturn
 
 import structlog
 
+from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
 from connectd.connectors.dynamodb import lineage, opening, stored_table
 from connectd.connectors.dynamodb.config import GapPolicy, StartPosition
@@ -47,6 +48,7 @@ from connectd.errors import (
     InvariantError,
     StreamGoneError,
     TableGoneError,
+    TransientNetworkError,
 )
 from connectd.model.record import Seal, SourceOffset, SourcePartition
 
@@ -54,6 +56,11 @@ _log = structlog.get_logger(__name__)
 
 _QUIET_AFTER_RESYNC_MS: Final = 24 * 3_600_000
 """SYNC for this long without a gap, and the count of resyncs in a row begins anew."""
+
+_LISTINGS_MAX: Final = 8
+"""Listings that hide the parent of a young shard before that shard is taken for a first one."""
+
+_LISTING: Final = Backoff(initial_s=0.5, max_s=30.0)
 
 
 class TableJob:
@@ -63,6 +70,8 @@ class TableJob:
         """``stored``: the offsets of this table, as durable as they are."""
         self._scope = scope
         self._offsets = stored
+        stream = scope.config.stream
+        self._windows = lineage.Windows(stream.retention_ms, stream.safe_zone_ms)
         self._phase = Phase.DISCOVERY
         self._plan: TablePlan | None = None
         self._state: TableState | None = None
@@ -105,7 +114,7 @@ class TableJob:
             table=self._scope.table,
             phase=self._phase.value,
             before=before.value,
-            event=event.value,
+            cause=event.value,
         )
 
     # -- DISCOVERY ------------------------------------------------------------------------------
@@ -240,7 +249,7 @@ class TableJob:
         rules = ReadingRules(
             plan=self._require_plan(),
             info=state.info(),
-            windows=lineage.Windows(config.retention_ms, config.safe_zone_ms),
+            windows=self._windows,
             drop_until_ms=state.init_sync_start_ms - config.lookback_ms if is_scanned else None,
         )
         sync = StreamSync(
@@ -367,18 +376,23 @@ class TableJob:
         return description
 
     async def _list(self, arn: str) -> StreamDescription:
-        """A listing with at least one shard; an empty one is not believed."""
+        """A listing to begin with: one that is empty, or hides parents, is not believed at once."""
         scope, tries = self._scope, 0
         while True:
             listing = await scope.insist(
                 "listing shards", lambda: scope.api.streams.describe_stream(arn)
             )
-            if listing.shards:
+            hidden = lineage.hidden_parents(
+                listing.shards, now_ms=scope.time.now_ms(), windows=self._windows
+            )
+            if listing.shards and (not hidden or tries >= _LISTINGS_MAX):
+                scope.clear_trouble("listing shards")
                 return listing
             tries += 1
-            error = StreamGoneError(f"stream {arn} lists no shard, expected at least one")
+            problem = f"it hides shard {min(hidden)}" if hidden else "it has no shard"
+            error = TransientNetworkError(f"listing of stream {arn} is incomplete: {problem}")
             scope.report_trouble("listing shards", error, tries)
-            await scope.clock.sleep(min(30.0, 2.0 ** min(tries, 5)))
+            await scope.clock.sleep(_LISTING.wait_s(tries))
 
     async def _commit_state(self, state: TableState) -> None:
         self._state = state

@@ -29,6 +29,9 @@ T = TypeVar("T")
 CONTROL_BACKOFF: Final = backoff.Backoff(initial_s=0.5, max_s=30.0)
 """For DescribeTable and DescribeStream, which AWS limits to about ten calls per second."""
 
+_LOG_FROM_ATTEMPT: Final = 4
+"""Throttling that a retry or two settles is an ordinary day (field case P08)."""
+
 
 @dataclass
 class ShardProgress:
@@ -36,6 +39,14 @@ class ShardProgress:
 
     last_read_s: float
     lag_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that is being retried, and how often it was."""
+
+    text: str
+    attempt: int
 
 
 @dataclass
@@ -57,7 +68,7 @@ class TableProgress:
     shards_waiting: int = 0
     gaps: int = 0
     last_read_s: float | None = None
-    troubles: dict[str, str] = field(default_factory=dict)
+    troubles: dict[str, Trouble] = field(default_factory=dict)
 
     def enter(self, state: str, note: str = "") -> None:
         """Show another state; troubles of the one before are over."""
@@ -71,7 +82,9 @@ class TableProgress:
             return self.note
         first = next(iter(self.troubles.values()))
         others = len(self.troubles) - 1
-        text = first if not others else f"{first} (and {others} more)"
+        text = f"{first.text} (attempt {first.attempt})"
+        if others:
+            text += f" and {others} more"
         return f"{self.note}; {text}" if self.note else text
 
     def lag_s(self) -> float | None:
@@ -133,19 +146,23 @@ class TableScope:
         def on_retry(error: RetriableError, attempt: int, wait_s: float) -> None:
             self.report_trouble(what, error, attempt)
 
+        async def attempt() -> T:
+            return await call()
+
         result = await backoff.retry(
-            call, clock=self.clock, policy=CONTROL_BACKOFF, on_retry=on_retry
+            attempt, clock=self.clock, policy=CONTROL_BACKOFF, on_retry=on_retry
         )
         self.clear_trouble(what)
         return result
 
     def report_trouble(self, what: str, error: Exception, attempt: int) -> None:
-        """Show that something is being retried; logged at attempts 1, 2, 4, 8 …"""
-        self.progress.troubles[what] = f"{what}: {error} (attempt {attempt})"
-        if attempt & (attempt - 1) == 0:
+        """Show that something is being retried; logged when it lasts: attempts 4, 8, 16 …"""
+        self.progress.troubles[what] = Trouble(f"{what}: {error}", attempt)
+        if attempt >= _LOG_FROM_ATTEMPT and attempt & (attempt - 1) == 0:
             _log.warning("retrying", table=self.table, what=what, attempt=attempt, error=str(error))
 
     def clear_trouble(self, what: str) -> None:
         """It works (again)."""
-        if self.progress.troubles.pop(what, None) is not None:
-            _log.info("recovered", table=self.table, what=what)
+        trouble = self.progress.troubles.pop(what, None)
+        if trouble is not None and trouble.attempt >= _LOG_FROM_ATTEMPT:
+            _log.info("recovered", table=self.table, what=what, attempts=trouble.attempt)
