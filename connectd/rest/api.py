@@ -5,14 +5,24 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
-from connectd.rest import connectors, offsets, plugins, root, tables, tasks
+from connectd.aio.clock import Clock, LoopClock
+from connectd.configdef.worker import RestSettings
+from connectd.rest import connectors, headers, offsets, plugins, root, tables, tasks
 from connectd.rest.errors import on_http_exception
 from connectd.rest.resource import RawPaths
 from connectd.runtime.herder import Herder
 
 
-def create_api(herder: Herder) -> FastAPI:
-    """The ASGI application of a worker; no generated pages, only what Kafka Connect answers."""
+def create_api(
+    herder: Herder, settings: RestSettings | None = None, clock: Clock | None = None
+) -> FastAPI:
+    """The ASGI application of a worker; no generated pages, only what Kafka Connect answers.
+
+    ``settings`` may ask for further headers.
+
+    Raises:
+        ConfigError: a header rule cannot be followed.
+    """
     app = FastAPI(
         docs_url=None,
         redoc_url=None,
@@ -26,4 +36,6 @@ def create_api(herder: Herder) -> FastAPI:
         exception_handlers={HTTPException: on_http_exception},
     )
     app.add_middleware(RawPaths)
+    if settings is not None:
+        headers.install(app, settings, clock or LoopClock())
     return app

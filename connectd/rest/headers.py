@@ -1,0 +1,80 @@
+"""Headers that the worker's configuration puts on answers: its own, and those of CORS (spec A.1.2).
+
+``response.http.headers.config`` applies to every answer, errors included. CORS is off unless
+``access.control.allow.origin`` names somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from email.utils import formatdate
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connectd.aio.clock import Clock
+from connectd.configdef.rest_settings import ResponseHeader
+from connectd.configdef.worker import RestSettings
+from connectd.errors import ConfigError
+
+_DEFAULT_CORS_METHODS = ("GET", "POST", "HEAD")
+
+
+class ConfiguredHeaders:
+    """Middleware: ``set`` replaces, ``add`` appends; a date is this many milliseconds from now."""
+
+    def __init__(self, app: ASGIApp, rules: Sequence[ResponseHeader], clock: Clock) -> None:
+        self._app = app
+        self._rules = tuple((rule, _offset_ms(rule)) for rule in rules)
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._put(MutableHeaders(scope=message))
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+    def _put(self, headers: MutableHeaders) -> None:
+        for rule, offset_ms in self._rules:
+            value = rule.value
+            if offset_ms is not None:
+                value = formatdate(self._clock.wall_s() + offset_ms / 1000, usegmt=True)
+            if rule.action.startswith("set"):
+                headers[rule.name] = value
+            else:
+                headers.append(rule.name, value)
+
+
+def _offset_ms(rule: ResponseHeader) -> int | None:
+    if not rule.action.endswith("Date"):
+        return None
+    try:
+        return int(rule.value)
+    except ValueError:
+        raise ConfigError(
+            f"response.http.headers.config: the value of '{rule.action} {rule.name}' is "
+            f"{rule.value}, expected milliseconds from now"
+        ) from None
+
+
+def install(app: FastAPI, settings: RestSettings, clock: Clock) -> None:
+    """Put the middleware that the settings ask for around the application.
+
+    Raises:
+        ConfigError: a header rule cannot be followed.
+    """
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=settings.cors_methods or _DEFAULT_CORS_METHODS,
+            allow_headers=["*"],
+        )
+    if settings.response_headers:
+        for rule in settings.response_headers:
+            _offset_ms(rule)  # now, and not with the first request
+        app.add_middleware(ConfiguredHeaders, rules=settings.response_headers, clock=clock)
