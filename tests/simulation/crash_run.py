@@ -89,8 +89,8 @@ class CrashRun:
         config = {
             "connector.class": "connectd.DynamoDBSource",
             "tasks.max": "1",
-            "aws.access.key.id": "soak",
-            "aws.secret.key": "soak",
+            "aws.access.key.id": "dummy-key-id",
+            "aws.secret.key": "dummy-secret",
             "dynamodb.service.endpoint": url,
             "resource.tagging.service.endpoint": url,
             "dynamodb.table.env.tag.value": "soak",
