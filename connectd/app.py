@@ -196,7 +196,11 @@ class WorkerApp:
             self._herder = herder = self._build_herder(url)
             self._listen_to_signals()
             self._jobs.spawn("herder", self._serve(herder))
-            self._jobs.spawn("rest", self._rest.serve(create_api(herder)), service=True)
+            self._jobs.spawn(
+                "rest",
+                self._rest.serve(create_api(herder, self._config.rest, self._clock)),
+                service=True,
+            )
             await self._ended.wait()
         finally:
             await self._close()

@@ -1,4 +1,4 @@
-"""Bounded exponential backoff with full jitter, over tenacity.
+"""Bounded exponential backoff with jitter, over tenacity.
 
 ``retry`` repeats an async call while it raises ``RetriableError``; the wait doubles from
 ``initial_s`` up to ``max_s``, jittered, and never undercuts what the other side asked for.
@@ -33,7 +33,8 @@ class Backoff:
     attempts_max: int | None = None
 
     def wait_s(self, attempt: int, *, floor_s: float = 0.0) -> float:
-        """The wait after the ``attempt``-th failure (from 1): full jitter, at least ``floor_s``."""
+        """The wait after the ``attempt``-th failure (from 1): half to whole of the exponential step,
+        at random, and at least ``floor_s``."""
         ceiling = min(self.max_s, self.initial_s * 2.0 ** min(attempt - 1, 30))
         return max(floor_s, ceiling * random.uniform(0.5, 1.0))  # noqa: S311  not a secret
 

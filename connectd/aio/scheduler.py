@@ -40,7 +40,7 @@ class PollScheduler:
         self._timer: asyncio.TimerHandle | None = None
 
     async def wait(self, delay_s: float) -> None:
-        """Return when the delay has passed. Cancellation leaves nothing behind."""
+        """Return when the delay has passed. A cancelled wait is forgotten once it would be due."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         due = loop.time() + max(0.0, delay_s)
