@@ -33,8 +33,8 @@ class Backoff:
     attempts_max: int | None = None
 
     def wait_s(self, attempt: int, *, floor_s: float = 0.0) -> float:
-        """The wait after the ``attempt``-th failure (from 1): half to whole of the exponential step,
-        at random, and at least ``floor_s``."""
+        """The wait after the ``attempt``-th failure (from 1): at random half to whole of the
+        exponential step, and at least ``floor_s``."""
         ceiling = min(self.max_s, self.initial_s * 2.0 ** min(attempt - 1, 30))
         return max(floor_s, ceiling * random.uniform(0.5, 1.0))  # noqa: S311  not a secret
 
