@@ -62,9 +62,6 @@ from connectd.stores.topic_home import TopicHome
 
 _log = structlog.get_logger(__name__)
 
-_BROKER_DEADLINE_S = 60.0
-"""How long a worker waits at its start for a broker to answer, as the JVM worker does."""
-
 _REST_GRACE_S = 2.0
 
 
@@ -217,12 +214,14 @@ class WorkerApp:
             self._ended.set()
 
     async def _find_broker(self) -> None:
+        config = self._config
         try:
-            self._cluster_id = await self._admin.wait_broker(_BROKER_DEADLINE_S)
+            self._cluster_id = await self._admin.wait_broker(config.broker_wait_s)
         except RetriableError as error:
             raise WorkerError(
-                f"no Kafka broker answered within {_BROKER_DEADLINE_S:g} s: {error}; check "
-                f"bootstrap.servers ({', '.join(self._config.bootstrap_servers)}) and the network"
+                f"no Kafka broker answered within {config.broker_wait_s:g} s "
+                f"(default.api.timeout.ms); check bootstrap.servers "
+                f"({', '.join(config.bootstrap_servers)}) and the network"
             ) from error
 
     def _listen_to_signals(self) -> None:
@@ -333,6 +332,8 @@ class WorkerApp:
             partitions=topic.partitions,
             replication_factor=topic.replication_factor,
             topic_settings=topic.settings,
+            may_create=self._config.internal_topics_created,
+            create_deadline_s=self._config.broker_wait_s,
             write_deadline_s=write_deadline_s,
         )
 

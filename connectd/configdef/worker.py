@@ -118,6 +118,7 @@ class WorkerConfig:
     producer_queue_kib: int
     polls_in_flight_max: int
     shutdown_grace_s: float
+    broker_wait_s: float
     parsed: ParsedConfig = field(repr=False)
     properties: Mapping[str, str] = field(repr=False)
 
@@ -162,6 +163,7 @@ class WorkerConfig:
             producer_queue_kib=parsed.integer("connectd.producer.queue.kbytes"),
             polls_in_flight_max=parsed.integer("connectd.polls.in.flight.max"),
             shutdown_grace_s=_seconds(parsed, "connectd.shutdown.grace.ms"),
+            broker_wait_s=_seconds(parsed, "default.api.timeout.ms"),
             parsed=parsed,
             properties=merged,
         )

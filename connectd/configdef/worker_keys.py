@@ -273,6 +273,8 @@ def _clients() -> list[ConfigKey]:
         ("socket.connection.setup.timeout.max.ms", _LONG, 30_000,
          "Longest such time, after failures."),
         ("request.timeout.ms", _INT, 40_000, "How long a request may take."),
+        ("default.api.timeout.ms", _INT, 60_000,
+         "How long a worker that starts waits for a broker to answer, before it gives up."),
     ):
         key(name, value_type, default, _LOW, doc, _NOT_NEGATIVE)
     key("connections.max.idle.ms", _LONG, 540_000, _LOW,

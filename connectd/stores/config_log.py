@@ -124,10 +124,9 @@ class ConfigLog:
         """Take in one record; ``offset`` is its place in the topic."""
         try:
             name = _text(key)
-            document = None if value is None else _object(value)
+            outcome = self._dispatch(name, None if value is None else _object(value))
         except ValueError as error:
             return Applied(skipped=str(error))
-        outcome = self._dispatch(name, document)
         if outcome.skipped is None:
             self._offset = offset + 1
         return outcome
@@ -183,11 +182,12 @@ class ConfigLog:
             del self._tasks[task]
 
     def _on_task(self, key: str, value: Mapping[str, object] | None) -> Applied:
-        connector, _, number = key.removeprefix(_TASK).rpartition("-")
+        connector, _, text = key.removeprefix(_TASK).rpartition("-")
         properties = None if value is None else _properties(value)
-        if not connector or not number.isdigit() or properties is None:
+        if not connector or not (text.isascii() and text.isdigit()) or properties is None:
             return Applied(skipped=f"task record {key!r} is not understood")
-        self._deferred.setdefault(connector, {})[int(number)] = properties
+        number = int(text)
+        self._deferred.setdefault(connector, {})[number] = properties
         return _UNCHANGED
 
     def _on_commit(self, connector: str, value: Mapping[str, object] | None) -> Applied:
@@ -200,7 +200,7 @@ class ConfigLog:
             self._deferred.pop(connector, None)
             return _UNCHANGED
         deferred = self._deferred.get(connector)
-        if set(range(count)) <= set(deferred or ()):
+        if count <= len(deferred or ()) and set(range(count)) <= set(deferred or ()):
             if deferred is not None:
                 self._forget_tasks(connector)
                 for number in range(count):

@@ -149,7 +149,7 @@ class StatusTable:
                 self._apply_topic(_parse_topic_key(name), value)
             else:
                 self._apply_status(_parse_subject(name), value)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return f"status record is not understood: {error}"
         return None
 
@@ -193,7 +193,8 @@ def _parse_subject(key: str) -> Subject:
     if key.startswith(_CONNECTOR):
         return key.removeprefix(_CONNECTOR)
     connector, _, number = key.removeprefix(_TASK).rpartition("-")
-    if not key.startswith(_TASK) or not connector or not number.isdigit():
+    is_number = number.isascii() and number.isdigit()
+    if not key.startswith(_TASK) or not connector or not is_number:
         raise ValueError(f"unknown key {key!r}")
     return ConnectorTaskId(connector, int(number))
 

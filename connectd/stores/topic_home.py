@@ -30,7 +30,8 @@ class TopicHome:
     ``client`` holds client settings under their Java names, without prefix
     (``kafka.clientconf.select`` takes them out of a worker's configuration). ``partitions`` and
     ``replication_factor`` -1 mean the broker's default. ``topic_settings`` are those of the
-    ``*.storage.`` prefix, without it; a ``cleanup.policy`` in them is ignored.
+    ``*.storage.`` prefix, without it; a ``cleanup.policy`` in them is ignored. ``may_create`` is
+    ``internal.topics.automatic.creation.enable``.
     ``create_deadline_s`` bounds how long a broker is waited for at start (Java's
     ``default.api.timeout.ms``), ``open_deadline_s`` how long reading the topic may take then,
     ``write_deadline_s`` a single write.
@@ -42,6 +43,7 @@ class TopicHome:
     partitions: int
     replication_factor: int
     topic_settings: Mapping[str, str] = field(default_factory=dict)
+    may_create: bool = True
     create_deadline_s: float = 60.0
     open_deadline_s: float = 300.0
     write_deadline_s: float = 30.0
@@ -91,18 +93,30 @@ async def _create(home: TopicHome, rules: HomeRules, admin: KafkaAdmin, clock: C
         try:
             if await admin.describe(home.topic, attempt_s) is not None:
                 return False
-            return await admin.create(spec, attempt_s)
-        except ConfigError as error:
-            prefix = rules.topic_property.removesuffix("topic")
-            raise ConfigError(
-                f"{error}; create topic {home.topic} by hand, or change "
-                f"{prefix}replication.factor, {prefix}partitions or another {prefix}* setting "
-                "of the worker"
-            ) from error
+            if not home.may_create:
+                raise ConfigError(
+                    f"topic {home.topic} of {rules.topic_property} does not exist, and "
+                    "internal.topics.automatic.creation.enable is false; create it compacted, or "
+                    "let the worker do it"
+                )
+            return await _create_as_asked(spec, rules, admin, attempt_s)
         except RetriableError as error:
             if clock.monotonic() >= end:
                 raise WorkerError(f"preparing topic {home.topic}: {error}") from error
         await clock.sleep(RETRY_MAX_S)
+
+
+async def _create_as_asked(
+    spec: TopicSpec, rules: HomeRules, admin: KafkaAdmin, deadline_s: float
+) -> bool:
+    try:
+        return await admin.create(spec, deadline_s)
+    except ConfigError as error:
+        prefix = rules.topic_property.removesuffix("topic")
+        raise ConfigError(
+            f"{error}; create topic {spec.name} by hand, or change {prefix}replication.factor, "
+            f"{prefix}partitions or another {prefix}* setting of the worker"
+        ) from error
 
 
 async def _await_leaders(topic: str, admin: KafkaAdmin, clock: Clock) -> TopicDescription:

@@ -170,6 +170,9 @@ _GARBAGE: Sequence[tuple[bytes | None, bytes | None]] = [
     (b"connector-s", b'{"no":"properties"}'),
     (b"task-s-x", b'{"properties":{}}'),
     (b"task-s-0", None),
+    ("task-s-²".encode(), b'{"properties":{}}'),
+    (b"task-s-" + b"1" * 5000, b'{"properties":{}}'),
+    (b"connector-s", b"[" * 100_000),
     (b"commit-s", b'{"tasks":"two"}'),
     (b"commit-s", b'{"tasks":-1}'),
     (b"commit-s", None),
@@ -189,6 +192,17 @@ def test_garbage_is_skipped_and_said_and_changes_nothing(
     applied = reader.log.apply(key, value, reader.offset)
     assert applied.skipped
     assert reader.log.snapshot() == before
+
+
+def test_a_commit_that_counts_a_trillion_tasks_costs_nothing() -> None:
+    reader = Reader()
+    reader.connector()
+    reader.task_set("a")
+
+    reader.feed("commit-s", b'{"tasks":1000000000000}')
+
+    assert reader.log.snapshot().inconsistent == {"s"}
+    assert reader.log.snapshot().tasks("s") == ()
 
 
 def test_the_offset_is_that_of_the_next_record() -> None:

@@ -91,6 +91,12 @@ def test_a_removed_connector_takes_its_tasks_along() -> None:
         (b"status-connector-c", b'{"state":"FLYING","worker_id":"w","generation":1}'),
         (b"status-connector-c", b"{}"),
         (b"status-topic-t", b"{}"),
+        ("status-task-c-²".encode(), b"{}"),
+        (b"status-connector-c", b"[" * 100_000),
+        (
+            b"status-connector-c",
+            b'{"state":"RUNNING","worker_id":"w","generation":Infinity}',
+        ),
     ],
 )
 def test_garbage_is_skipped_and_said(key: bytes | None, value: bytes) -> None:
