@@ -21,6 +21,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     OffsetSpec,
     ResourceType,
 )
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but not marked so
+    TopicDescription as KafkaTopicDescription,
+)
 
 from connectd.aio.clock import Clock
 from connectd.errors import (
@@ -145,9 +148,8 @@ class KafkaAdmin:
             RetriableError: no answer in time.
             AccessDeniedError: the worker may not even see it.
         """
-        asked = self._client.describe_topics(TopicCollection([topic]), request_timeout=deadline_s)
         try:
-            answer = await self._answer(asked[topic], f"describing topic {topic}", deadline_s)
+            answer = await self._describe(topic, deadline_s)
         except NotFoundError:
             return None
         return TopicDescription(
@@ -156,6 +158,10 @@ class KafkaAdmin:
             has_leaders=all(each.leader is not None for each in answer.partitions),
             cleanup_policy=await self._cleanup_policy(topic, deadline_s),
         )
+
+    async def _describe(self, topic: str, deadline_s: float) -> KafkaTopicDescription:
+        asked = self._client.describe_topics(TopicCollection([topic]), request_timeout=deadline_s)
+        return await self._answer(asked[topic], f"describing topic {topic}", deadline_s)
 
     async def _cleanup_policy(self, topic: str, deadline_s: float) -> str | None:
         resource = ConfigResource(ResourceType.TOPIC, topic)
@@ -177,9 +183,15 @@ class KafkaAdmin:
         places = {TopicPartition(topic, each): _LATEST for each in range(partitions)}
         asked = self._client.list_offsets(places, request_timeout=deadline_s)
         doing = f"listing the end offsets of topic {topic}"
-        answers = await asyncio.gather(
-            *(self._answer(future, doing, deadline_s) for future in asked.values())
-        )
+        try:
+            answers = await asyncio.gather(
+                *(self._answer(future, doing, deadline_s) for future in asked.values())
+            )
+        except RetriableError:
+            # librdkafka remembers that it knew no leaders and, when asked again, answers from
+            # that memory. Describing the topic makes it ask: the next call will be right.
+            await self._describe(topic, deadline_s)
+            raise
         return {
             place.partition: answer.offset for place, answer in zip(asked, answers, strict=True)
         }

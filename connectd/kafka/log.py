@@ -27,13 +27,19 @@ import structlog
 
 from connectd.aio.clock import Clock
 from connectd.aio.threads import Inbox
-from connectd.errors import BrokerUnavailableError, ConnectdError, RetriableError, WorkerError
+from connectd.errors import (
+    BrokerUnavailableError,
+    ConnectdError,
+    NotFoundError,
+    RetriableError,
+    WorkerError,
+)
 from connectd.kafka import clientconf, errors
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.clientconf import Settings
 from connectd.kafka.page import SendJob, SendResult
 from connectd.kafka.producer import PageProducer
-from connectd.kafka.tailing import Batch, LogRecord, Lost, TailReader
+from connectd.kafka.tailing import LOOK_AROUND_S, Batch, LogRecord, Lost, TailReader
 from connectd.model.record import EncodedPage, EncodedRecord
 
 _log = structlog.get_logger(__name__)
@@ -73,13 +79,15 @@ class CompactedLog:
         on_records: OnRecords,
         on_failure: Callable[[WorkerError], None],
         give_up_ms: int = 0,
+        look_around_s: float = LOOK_AROUND_S,
     ) -> None:
         """``settings`` are client settings under their Java names.
 
         ``give_up_ms``: an append that is not acknowledged within it is withdrawn and fails; 0 keeps
-        it for ever.
+        it for ever. ``look_around_s``: see ``tailing``.
         """
         self._settings = settings
+        self._look_around_s = look_around_s
         self._topic = topic
         self._client_id = client_id
         self._admin = admin
@@ -121,6 +129,8 @@ class CompactedLog:
                     "acks": "all",
                     "linger.ms": "0",
                     "compression.type": "none",
+                    # A topic that was deleted would come back with another cleanup policy.
+                    "allow.auto.create.topics": "false",
                     "delivery.timeout.ms": str(self._give_up_ms),
                 },
                 client_id=self._client_id,
@@ -135,6 +145,7 @@ class CompactedLog:
             self._topic,
             partitions,
             self._inbox.push,
+            look_around_s=self._look_around_s,
         )
         self._producer.open()
         self._reader.start()
@@ -244,7 +255,8 @@ class CompactedLog:
                 told = await self._admin.end_offsets(
                     self._topic, self._partitions, min(ASK_S, left_s)
                 )
-            except RetriableError:
+            except (RetriableError, NotFoundError):
+                # A topic that is missing for good is the reader's to notice: it ends the log.
                 await self._clock.sleep(RETRY_S)
                 continue
             return {each: max(told[each], self._own_ends.get(each, 0)) for each in told}

@@ -7,6 +7,7 @@ partition after compaction or after a transaction's marker).
 
 A broker that is away is waited for without end. A topic that has gone, or that may not be read,
 ends the thread with an error: its owner would otherwise trust a picture that no longer grows.
+librdkafka says nothing when a topic is deleted under it, so an idle reader asks now and then.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ LEADERS_S = 1.0
 
 ASK_S = 1.0
 """While the broker is away: how often it is asked whether it is back."""
+
+LOOK_AROUND_S = 20.0
+"""How often an idle reader asks whether its topic still exists; one small request."""
+
+MISSES_MAX = 2
+"""Answers in a row that say no: one may come from a broker that is still starting."""
 
 QUEUED_KIB = 16 * 1024
 
@@ -90,6 +97,8 @@ class TailReader:
         topic: str,
         partitions: int,
         deliver: Callable[[Batch | Lost | None], None],
+        *,
+        look_around_s: float = LOOK_AROUND_S,
     ) -> None:
         """Create the consumer; ``deliver`` is safe to call from a thread, None says "ended".
 
@@ -99,10 +108,13 @@ class TailReader:
         self._topic = topic
         self._partitions = partitions
         self._deliver = deliver
+        self._look_around_s = look_around_s
         self._voice = ClientVoice(f"{conf['client.id']} reader")
         self._may_deliver = threading.Semaphore(BATCHES_AHEAD)
         self._is_stopping = threading.Event()
         self._ask_again_at = 0.0
+        self._look_around_at = 0.0
+        self._misses = 0
         limits = {"queued.max.messages.kbytes": str(QUEUED_KIB), **conf}
         try:
             self._consumer = Consumer(clientconf.with_voice(limits, self._voice))
@@ -156,8 +168,7 @@ class TailReader:
     def _look(self) -> None:
         first = self._consumer.poll(POLL_S)
         if first is None:
-            if not self._voice.is_available:
-                self._ask_whether_back()
+            self._mind_the_silence()
             return
         messages = [first, *self._consumer.consume(BATCH_RECORDS - 1, timeout=0)]
         batch = self._digest(messages)
@@ -205,13 +216,32 @@ class TailReader:
         lost.__cause__ = cause
         return lost
 
+    def _mind_the_silence(self) -> None:
+        now = time.monotonic()
+        if not self._voice.is_available and now >= self._ask_again_at:
+            self._ask_again_at = now + ASK_S
+            self._ask_whether_back()
+        elif self._voice.is_available and now >= self._look_around_at:
+            self._look_around_at = now + self._look_around_s
+            self._ask_whether_topic_exists()
+
     def _ask_whether_back(self) -> None:
         # An idle log at its end has nothing to say when the broker returns, so it is asked.
-        if time.monotonic() < self._ask_again_at:
-            return
-        self._ask_again_at = time.monotonic() + ASK_S
         try:
             self._consumer.get_watermark_offsets(TopicPartition(self._topic, 0), timeout=POLL_S)
         except KafkaException:
             return  # still away: that was the question
         self._voice.on_answer()
+
+    def _ask_whether_topic_exists(self) -> None:
+        try:
+            known = self._consumer.list_topics(self._topic, timeout=POLL_S).topics
+        except KafkaException:
+            return  # no answer is not a no
+        error = known[self._topic].error if self._topic in known else None
+        if error is None or error.code() not in _LOST:
+            self._misses = 0
+            return
+        self._misses += 1
+        if self._misses >= MISSES_MAX:
+            raise self._lost(f"{error.str()} ({error.name()})", KafkaException(error))
