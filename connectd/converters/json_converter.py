@@ -11,17 +11,13 @@ Pure and safe in any thread; the cache of schema texts is a matter of speed alon
 from __future__ import annotations
 
 import base64
-import math
-import re
 import struct
 from collections.abc import Callable
-from decimal import Decimal
 from typing import ClassVar
-
-import orjson
 
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
 from connectd.errors import ConvertError
+from connectd.model import java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, SchemaType, Struct
 
@@ -32,18 +28,10 @@ _INTEGER_BITS = {
     SchemaType.INT64: 64,
 }
 
-_PLAIN_NOTATION_MIN = 1e-3
-_PLAIN_NOTATION_END = 1e7
-"""Java writes floating-point numbers outside of these with an exponent."""
-
 _FLOAT32_DIGITS_MAX = 9
 """So many decimal digits tell any two single-precision numbers apart (IEEE 754)."""
 
 _SCHEMAS_CACHED_MAX = 1000
-
-_BACKSLASH = 0x5C
-_CONTROL_ESCAPE = b"\\u00"
-_ESCAPE = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
 
 
 class JsonConverter:
@@ -89,25 +77,11 @@ class JsonConverter:
         cached = self._schema_json_by_id.get(id(schema))
         if cached is not None:
             return cached[1]
-        text = _json_bytes(_schema_members(schema))
+        text = _json_bytes(java_json.schema_members(schema))
         if len(self._schema_json_by_id) >= self._cache_size:
             self._schema_json_by_id.clear()
         self._schema_json_by_id[id(schema)] = (schema, text)
         return text
-
-
-def _schema_members(schema: Schema) -> dict[str, object]:
-    members: dict[str, object] = {"type": schema.type.value}
-    if schema.type is SchemaType.STRUCT:
-        members["fields"] = [
-            {**_schema_members(field.schema), "field": field.name} for field in schema.fields
-        ]
-    members["optional"] = schema.optional
-    for name in ("name", "version", "doc"):
-        member = getattr(schema, name)
-        if member is not None:
-            members[name] = member
-    return members
 
 
 def _payload(schema: Schema | None, value: object) -> object:
@@ -137,7 +111,7 @@ def _integer(schema: Schema, value: object) -> int:
 def _float64(schema: Schema, value: object) -> object:
     if not isinstance(value, float):
         raise _invalid_type(schema, value)
-    return _java_number(value, repr(value))
+    return java_json.double(value)
 
 
 def _float32(schema: Schema, value: object) -> object:
@@ -149,7 +123,7 @@ def _float32(schema: Schema, value: object) -> object:
     (single,) = struct.unpack(">f", stored)
     texts = (f"{single:.{digits}g}" for digits in range(1, _FLOAT32_DIGITS_MAX + 1))
     shortest = next((text for text in texts if _single_precision(float(text)) == stored), "")
-    return _java_number(single, shortest)
+    return java_json.double(single, shortest)
 
 
 def _single_precision(value: float) -> bytes | None:
@@ -158,28 +132,6 @@ def _single_precision(value: float) -> bytes | None:
         return struct.pack(">f", value)
     except OverflowError:
         return None
-
-
-def _java_number(value: float, shortest: str) -> object:
-    """A number as ``Double.toString`` writes it, or the name of one that JSON lacks, as text.
-
-    ``shortest`` is the shortest decimal that rounds to ``value``. Java asks for two digits at
-    least, and of those with two takes the nearest (4.9E-324 where Python says 5e-324).
-    """
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    number = Decimal(shortest).normalize()
-    if len(number.as_tuple().digits) == 1:
-        number = Decimal(f"{value:.1e}").normalize()
-    if value == 0 or _PLAIN_NOTATION_MIN <= abs(value) < _PLAIN_NOTATION_END:
-        text = f"{number:f}"
-        return orjson.Fragment(text if "." in text else f"{text}.0")
-    sign, digits, _ = number.as_tuple()
-    first, *others = map(str, digits)
-    mantissa = f"{first}.{''.join(others) or '0'}"
-    return orjson.Fragment(f"{'-' if sign else ''}{mantissa}E{number.adjusted()}")
 
 
 def _boolean(schema: Schema, value: object) -> bool:
@@ -238,7 +190,7 @@ def _payload_without_schema(value: object) -> object:
         case int():
             return _integer(Schema(SchemaType.INT64), value)
         case float():
-            return _java_number(value, repr(value))
+            return java_json.double(value)
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(value).decode("ascii")
         case list() | tuple():
@@ -259,17 +211,9 @@ def _payload_without_schema(value: object) -> object:
 
 def _json_bytes(value: object) -> bytes:
     try:
-        text = orjson.dumps(value)
+        return java_json.dumps(value)
     except TypeError as error:
         raise ConvertError(f"writing JSON: {error}") from error
-    if _BACKSLASH in text and _CONTROL_ESCAPE in text:
-        return _ESCAPE.sub(_upper_hex, text)
-    return text
-
-
-def _upper_hex(escape: re.Match[bytes]) -> bytes:
-    found = escape[0]
-    return b"\\u" + found[2:].upper() if found[1:2] == b"u" else found
 
 
 def _invalid_type(schema: Schema, value: object) -> ConvertError:

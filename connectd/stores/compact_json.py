@@ -1,25 +1,18 @@
-"""JSON bytes as Kafka Connect's internal converter writes them (spec kafka-connect C.1).
+"""JSON bytes of the internal topics, as Kafka Connect's internal converter writes them.
 
-Compact, UTF-8, members in the order given, control characters escaped with upper-case digits and
-doubles in Java's notation: source partitions are compared as bytes, so a key that we write must be
-the key that a Java worker would have written.
+Source partitions are compared as bytes, so a key that we write must be the key that a Java worker
+would have written (spec kafka-connect C.1, C.3).
 """
 
 from __future__ import annotations
 
 import math
-import re
 
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\b": "\\b",
-    "\t": "\\t",
-    "\n": "\\n",
-    "\f": "\\f",
-    "\r": "\\r",
-}
-_SPECIAL = re.compile(r'["\\\x00-\x1f]')
+import orjson
+
+from connectd.model import java_json
+
+_LONG_BITS = 63
 
 
 def dumps(value: object) -> bytes:
@@ -28,64 +21,23 @@ def dumps(value: object) -> bytes:
     Raises:
         ValueError: something else is in it, or a number or text that JSON does not know.
     """
-    parts: list[str] = []
-    _write(value, parts)
-    return "".join(parts).encode()  # raises UnicodeEncodeError, a ValueError, for lone surrogates
+    try:
+        return java_json.dumps(_with_java_doubles(value))
+    except TypeError as error:
+        raise ValueError(f"cannot be written as JSON: {error}") from error
 
 
-def _write(value: object, parts: list[str]) -> None:
+def _with_java_doubles(value: object) -> object:
     match value:
-        case None:
-            parts.append("null")
-        case bool():
-            parts.append("true" if value else "false")
-        case str():
-            parts.append(_text(value))
-        case int():
-            parts.append(str(value))
         case float():
-            parts.append(_double(value))
+            if not math.isfinite(value):
+                raise ValueError(f"{value} cannot be written as JSON")
+            return java_json.double(value)
+        case int() if not isinstance(value, bool) and value.bit_length() > _LONG_BITS:
+            return orjson.Fragment(str(value))
         case dict():
-            parts.append("{")
-            for position, (name, member) in enumerate(value.items()):
-                if not isinstance(name, str):
-                    raise ValueError(f"name of a member is {name!r}, expected text")
-                parts.append(f"{',' if position else ''}{_text(name)}:")
-                _write(member, parts)
-            parts.append("}")
+            return {name: _with_java_doubles(member) for name, member in value.items()}
         case list() | tuple():
-            parts.append("[")
-            for position, member in enumerate(value):
-                if position:
-                    parts.append(",")
-                _write(member, parts)
-            parts.append("]")
+            return [_with_java_doubles(member) for member in value]
         case _:
-            raise ValueError(f"{type(value).__name__} cannot be written as JSON")
-
-
-def _text(value: str) -> str:
-    return f'"{_SPECIAL.sub(_escape, value)}"'
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    return _ESCAPES.get(character) or f"\\u{ord(character):04X}"
-
-
-def _double(value: float) -> str:
-    """As Java's ``Double.toString``: plain between 0.001 and ten million, else ``d.dE±n``."""
-    if not math.isfinite(value):
-        raise ValueError(f"{value} cannot be written as JSON")
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        text = repr(value)
-        if "e" not in text:
-            return text
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    sign = "-" if mantissa.startswith("-") else ""
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    digits = (whole + fraction).lstrip("0")
-    leading_zeros = len(whole + fraction) - len(digits)
-    power = int(exponent or "0") + len(whole) - 1 - leading_zeros
-    digits = digits.rstrip("0") or "0"
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
+            return value

@@ -24,6 +24,7 @@ import orjson
 from connectd.connectors.dynamodb import naming
 from connectd.connectors.dynamodb.decode import Raw
 from connectd.errors import ConvertError
+from connectd.model import java_json
 
 Item: TypeAlias = dict[str, dict[str, Any]]
 """An item in DynamoDB JSON, parsed."""
@@ -45,9 +46,6 @@ _UPPER: _Renaming = {letter.lower(): (letter, _MEMBERS.get(letter)) for letter i
 _NOT_DYNAMODB_JSON = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
 """What a walk over something else runs into."""
 
-_BACKSLASH = 0x5C
-_CONTROL_ESCAPE = b"\\u00"
-_ESCAPE = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
@@ -73,19 +71,9 @@ def json_bytes(value: object) -> bytes:
         ConvertError: it cannot be written (nested far deeper than DynamoDB allows).
     """
     try:
-        text = orjson.dumps(value)
+        return java_json.dumps(value)
     except TypeError as error:
         raise ConvertError(f"writing JSON: {error}") from error
-    if _BACKSLASH in text and _CONTROL_ESCAPE in text:  # the first costs a twelfth of the second
-        # orjson writes \u001f, Jackson \u001F. Escapes are matched whole, so that an escaped
-        # backslash in front of the letters "u001f" stays what it is.
-        return _ESCAPE.sub(_upper_hex, text)
-    return text
-
-
-def _upper_hex(escape: re.Match[bytes]) -> bytes:
-    found = escape[0]
-    return b"\\u" + found[2:].upper() if found[1:2] == b"u" else found
 
 
 def typed_document(item: Item) -> bytes:

@@ -20,8 +20,9 @@ from connectd.connectors.dynamodb import document
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, RecordFacts, SourceInfo
 from connectd.connectors.dynamodb.keys import KeySchema
 from connectd.errors import InvariantError
+from connectd.model import java_json
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema, SchemaType, Struct
+from connectd.model.schema import Schema, Struct
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -144,22 +145,7 @@ def _carries_schema(converter: ConverterSpec) -> bool:
 def _schema_envelope(schema: Schema, is_carried: bool) -> tuple[bytes, bytes]:
     if not is_carried:
         return b"", b""
-    return b'{"schema":' + document.json_bytes(_schema_members(schema)) + b',"payload":', b"}"
-
-
-def _schema_members(schema: Schema) -> dict[str, object]:
-    """A schema as JsonConverter writes it, for the types in the envelopes (kafka-connect E.2.2)."""
-    members: dict[str, object] = {"type": schema.type.value}
-    if schema.type is SchemaType.STRUCT:
-        members["fields"] = [
-            {**_schema_members(field.schema), "field": field.name} for field in schema.fields
-        ]
-    members["optional"] = schema.optional
-    if schema.name is not None:
-        members["name"] = schema.name
-    if schema.version is not None:
-        members["version"] = schema.version
-    return members
+    return b'{"schema":' + java_json.dumps(java_json.schema_members(schema)) + b',"payload":', b"}"
 
 
 def _members(value: object) -> Any:

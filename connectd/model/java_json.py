@@ -1,0 +1,82 @@
+"""JSON as the JVM worker writes it: compact, UTF-8, Jackson's escapes, Java's notation of doubles.
+
+Three places need the very same bytes: JsonConverter, the documents of DynamoDB items, and the
+records of the internal topics, whose keys are compared as bytes (spec kafka-connect C.3, E.2.1;
+spec dynamodb-connector 4.4). Pure.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+import orjson
+
+from connectd.model.schema import Schema, SchemaType
+
+_PLAIN_NOTATION_MIN = 1e-3
+_PLAIN_NOTATION_END = 1e7
+"""Java writes floating-point numbers outside of these with an exponent."""
+
+_BACKSLASH = 0x5C
+_CONTROL_ESCAPE = b"\\u00"
+_ESCAPE = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
+
+
+def dumps(value: object) -> bytes:
+    """The bytes of plain Python data; doubles must have gone through ``double`` before.
+
+    Raises:
+        TypeError: it cannot be written: another type, an unpaired surrogate, an integer of more
+            than 64 bits, or nested too deep.
+    """
+    text = orjson.dumps(value)
+    if _BACKSLASH in text and _CONTROL_ESCAPE in text:
+        # orjson writes \\u001f, Jackson \\u001F. Escapes are matched whole, so that an escaped
+        # backslash in front of the letters "u001f" stays what it is.
+        return _ESCAPE.sub(_upper_hex, text)
+    return text
+
+
+def _upper_hex(escape: re.Match[bytes]) -> bytes:
+    found = escape[0]
+    return b"\\u" + found[2:].upper() if found[1:2] == b"u" else found
+
+
+def double(value: float, shortest: str | None = None) -> object:
+    """A number as ``Double.toString`` writes it, or the name of one that JSON lacks, as text.
+
+    ``shortest`` is the shortest decimal that rounds to ``value`` (by default that of a double).
+    Java asks for two digits at least, and of those with two takes the nearest (4.9E-324 where
+    Python says 5e-324).
+    """
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    number = Decimal(repr(value) if shortest is None else shortest).normalize()
+    if len(number.as_tuple().digits) == 1:
+        number = Decimal(f"{value:.1e}").normalize()
+    if value == 0 or _PLAIN_NOTATION_MIN <= abs(value) < _PLAIN_NOTATION_END:
+        text = f"{number:f}"
+        return orjson.Fragment(text if "." in text else f"{text}.0")
+    sign, digits, _ = number.as_tuple()
+    first, *others = map(str, digits)
+    mantissa = f"{first}.{''.join(others) or '0'}"
+    return orjson.Fragment(f"{'-' if sign else ''}{mantissa}E{number.adjusted()}")
+
+
+def schema_members(schema: Schema) -> dict[str, object]:
+    """A schema as JsonConverter describes it, members in its order (spec kafka-connect E.2.2)."""
+    members: dict[str, object] = {"type": schema.type.value}
+    if schema.type is SchemaType.STRUCT:
+        members["fields"] = [
+            {**schema_members(field.schema), "field": field.name} for field in schema.fields
+        ]
+    members["optional"] = schema.optional
+    for name in ("name", "version", "doc"):
+        member = getattr(schema, name)
+        if member is not None:
+            members[name] = member
+    return members
