@@ -64,6 +64,9 @@ _log = structlog.get_logger(__name__)
 
 _REST_GRACE_S = 2.0
 
+_BROKER_QUIET_S = 3.0
+"""A broker that takes longer to answer at the start is worth a line in the log."""
+
 
 class ExitCode(IntEnum):
     """How a worker ended."""
@@ -207,21 +210,31 @@ class WorkerApp:
 
     async def _serve(self, herder: Herder) -> None:
         try:
-            await wait_first(self._find_broker(), self._stopping.wait())
+            with herder.stage("waiting for a Kafka broker to answer"):
+                await wait_first(self._find_broker(), self._stopping.wait())
             if not self._stopping.is_set():
                 await herder.run()
         finally:
             self._ended.set()
 
     async def _find_broker(self) -> None:
-        config = self._config
+        wait_s, servers = self._config.broker_wait_s, ", ".join(self._config.bootstrap_servers)
         try:
-            self._cluster_id = await self._admin.wait_broker(config.broker_wait_s)
+            self._cluster_id = await self._admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
+            return
+        except RetriableError as error:
+            _log.warning(
+                "no Kafka broker answers yet, waiting",
+                bootstrap_servers=servers,
+                deadline_s=wait_s,
+                error=str(error),
+            )
+        try:
+            self._cluster_id = await self._admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
         except RetriableError as error:
             raise WorkerError(
-                f"no Kafka broker answered within {config.broker_wait_s:g} s "
-                f"(default.api.timeout.ms); check bootstrap.servers "
-                f"({', '.join(config.bootstrap_servers)}) and the network"
+                f"no Kafka broker answered within {wait_s:g} s (default.api.timeout.ms); check "
+                f"bootstrap.servers ({servers}) and the network"
             ) from error
 
     def _listen_to_signals(self) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import structlog
@@ -225,6 +226,10 @@ class Herder:
             await self._membership.leave()
         for store in (self._stores.offsets, self._stores.configs, self._stores.statuses):
             await store.close()
+
+    def stage(self, description: str) -> AbstractContextManager[None]:
+        """Say what the worker does before ``run``, to requests that wait and to probes."""
+        return self._gate.stages.stage(description)
 
     def stop(self) -> None:
         """Ask for the end; ``run`` returns when it is reached. Idempotent."""
