@@ -221,7 +221,8 @@ class Herder:
             await self._jobs.stop()
             await self._worker.stop()
         with stages.stage("leaving the cluster"):
-            if not await self._stores.statuses.flush(_STATUS_FLUSH_S):
+            # After a start that failed there is nothing to flush, and perhaps nowhere to.
+            if self._gate.was_opened and not await self._stores.statuses.flush(_STATUS_FLUSH_S):
                 _log.warning("last statuses not written in time", deadline_s=_STATUS_FLUSH_S)
             await self._membership.leave()
         for store in (self._stores.offsets, self._stores.configs, self._stores.statuses):
