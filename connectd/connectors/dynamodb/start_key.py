@@ -9,7 +9,6 @@ wrote byte buffers as objects with their backing array, which is read, never wri
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 
 import orjson
@@ -62,7 +61,7 @@ def _typed_value(text: str, typed: Any) -> dict[str, str]:
     if wire_letter == "B":
         try:
             base64.b64decode(value, validate=True)
-        except binascii.Error as error:
+        except ValueError as error:  # letters beyond ASCII are not a binascii.Error
             raise _unusable(text, "binary as base64") from error
     return {wire_letter: value}
 
