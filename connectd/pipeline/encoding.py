@@ -9,10 +9,10 @@ leaves the thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from connectd.errors import ConvertError, RecordError
+from connectd.errors import ConvertError, InvariantError, RecordError
 from connectd.model.record import BatchPayload, EncodedPage, EncodedRecord, SourceRecord
 from connectd.plugins.spi import Converter
 
@@ -28,15 +28,21 @@ class Converters:
     value: Converter
 
 
-@dataclass
 class PageEncoding:
-    """Encodes one page, once. ``failures`` and ``failure_count`` tell what was skipped."""
+    """Encodes one page, once. ``failures`` and ``failure_count`` tell what was skipped.
 
-    payload: BatchPayload
-    converters: Converters
-    tolerate_all: bool
-    failures: list[RecordError] = field(default_factory=list)
-    failure_count: int = 0
+    The page is let go of when it is encoded: its bytes are in the producer's buffer then, and a
+    second copy of every page under way would double the memory of a slow broker.
+    """
+
+    def __init__(
+        self, payload: BatchPayload, converters: Converters, *, tolerates_all: bool
+    ) -> None:
+        self.failures: list[RecordError] = []
+        self.failure_count = 0
+        self._payload: BatchPayload | None = payload
+        self._converters = converters
+        self._tolerates_all = tolerates_all
 
     def __call__(self) -> EncodedPage:
         """The page as bytes.
@@ -44,40 +50,40 @@ class PageEncoding:
         Raises:
             RecordError: a record failed and is not tolerated; nothing of the page is to be sent.
         """
-        encoder = self._direct_encoder()
+        payload, self._payload = self._payload, None
+        if payload is None:
+            raise InvariantError("a page is encoded a second time")
+        encoder = payload.page_encoder(self._converters.key.spec, self._converters.value.spec)
         if encoder is not None:
             try:
                 return encoder()
             except ConvertError:
                 # The general path finds out which record it is, and names it.
                 pass
-        return self._encode_one_by_one()
+        return self._encode_one_by_one(payload)
 
-    def _direct_encoder(self) -> Callable[[], EncodedPage] | None:
-        return self.payload.page_encoder(self.converters.key.spec, self.converters.value.spec)
-
-    def _encode_one_by_one(self) -> EncodedPage:
-        converted = list(self._converted())
+    def _encode_one_by_one(self, payload: BatchPayload) -> EncodedPage:
+        converted = list(self._converted(payload))
         # All records of a page go to one topic: no transform routes them (yet).
         topic = converted[0][0] if converted else ""
         return EncodedPage(topic, [record for _, record in converted])
 
-    def _converted(self) -> Iterator[tuple[str, EncodedRecord]]:
-        for record in self.payload.source_records():
+    def _converted(self, payload: BatchPayload) -> Iterator[tuple[str, EncodedRecord]]:
+        for record in payload.source_records():
             try:
                 if isinstance(record, RecordError):
                     raise record
                 yield record.topic, self._convert(record)
             except RecordError as error:
-                if not self.tolerate_all:
+                if not self._tolerates_all:
                     raise
                 self.failure_count += 1
                 if len(self.failures) < _FAILURES_KEPT_MAX:
                     self.failures.append(error)
 
     def _convert(self, record: SourceRecord) -> EncodedRecord:
-        key = self.converters.key.from_connect_data(record.topic, record.key_schema, record.key)
-        value = self.converters.value.from_connect_data(
+        key = self._converters.key.from_connect_data(record.topic, record.key_schema, record.key)
+        value = self._converters.value.from_connect_data(
             record.topic, record.value_schema, record.value
         )
         return key, value

@@ -227,7 +227,9 @@ class SourceTaskRunner:
         if isinstance(emission, Seal) or len(emission.payload) == 0:
             entry.resolve()
             return
-        encoding = PageEncoding(emission.payload, self._converters, self._settings.tolerate_all)
+        encoding = PageEncoding(
+            emission.payload, self._converters, tolerates_all=self._settings.tolerate_all
+        )
         self._in_flight += 1
         self._is_drained.clear()
         self._update_room()

@@ -286,10 +286,11 @@ class ShardReader:
         self._unacked += 1
         self._is_durable = True
         self._emitted_s = self._scope.clock.monotonic()
+        count = len(records)  # the callback lives until the ack: it must not hold the page
 
         def on_acked() -> None:
             self._unacked -= 1
-            self._scope.progress.records_sent += len(records)
+            self._scope.progress.records_sent += count
 
         return RecordBatch(
             self._partition,
