@@ -1,0 +1,280 @@
+"""The buffer between readers and poll: bounded, in order, and nothing is lost in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from connectd.aio.jobs import JobGroup
+from connectd.connectors.dynamodb.emission_queue import REMOVED, EmissionQueue, QueueStatistics
+from connectd.errors import ConvertError, InvariantError, RecordError
+from connectd.model.record import (
+    ConverterSpec,
+    EncodedPage,
+    RecordBatch,
+    Seal,
+    SourcePartition,
+    SourceRecord,
+)
+from tests.kit.virtual import virtual
+
+_PARTITION = SourcePartition.of({"table_name": "orders"})
+_OTHER = SourcePartition.of({"table_name": "customers"})
+
+
+class _Records:
+    """A page of so many records."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def source_records(self) -> Iterator[SourceRecord | RecordError]:
+        return iter([ConvertError("never asked")] * self._count)
+
+    def page_encoder(
+        self, key: ConverterSpec, value: ConverterSpec
+    ) -> Callable[[], EncodedPage] | None:
+        return None
+
+
+def _page(number: int, records: int = 3) -> RecordBatch:
+    return RecordBatch(_PARTITION, {"page": number}, _Records(records))
+
+
+def _seal(number: int) -> Seal:
+    return Seal(_PARTITION, {"page": number})
+
+
+def _numbers(emissions: list[RecordBatch | Seal]) -> list[object]:
+    return [emission.source_offset["page"] for emission in emissions]
+
+
+async def _started(work: Coroutine[Any, Any, Any], jobs: JobGroup, name: str = "job") -> None:
+    """Let a job run until it waits."""
+    jobs.spawn(name, work)
+    await asyncio.sleep(0.001)
+
+
+@virtual
+async def test_what_is_put_is_taken_in_order() -> None:
+    queue = EmissionQueue(4)
+    async with queue.place() as place:
+        place.fill(_page(1))
+    queue.put(_seal(2))
+    async with queue.place() as place:
+        place.fill(_page(3))
+    queue.put(RecordBatch(_PARTITION, {"page": 4}, _Records(0)))
+    assert _numbers(await queue.take()) == [1, 2, 3, 4]
+
+
+@virtual
+async def test_readers_wait_before_they_fetch_more_than_there_are_places() -> None:
+    """Field case S13: five hundred shards of 1 MB pages and a slow broker."""
+    queue, jobs = EmissionQueue(16), JobGroup("readers")
+    fetched = 0
+
+    async def read() -> None:
+        nonlocal fetched
+        async with queue.place() as place:
+            fetched += 1
+            await asyncio.sleep(0.01)
+            place.fill(_page(fetched))
+
+    for shard in range(500):
+        jobs.spawn(f"shard-{shard}", read())
+    await asyncio.sleep(60)
+    assert fetched == 16
+    assert queue.statistics() == QueueStatistics(emissions=16, places_taken=16, places_max=16)
+    taken = 0
+    while taken < 500:
+        taken += len(await queue.take())
+        await asyncio.sleep(0.1)
+        assert queue.statistics().places_taken <= 16
+    assert (taken, fetched) == (500, 500)
+    await jobs.stop()
+
+
+@virtual
+async def test_places_are_given_in_the_order_of_asking() -> None:
+    queue, jobs = EmissionQueue(1), JobGroup("readers")
+    order: list[int] = []
+
+    async def read(number: int) -> None:
+        async with queue.place():
+            order.append(number)
+            await asyncio.sleep(1)
+
+    for number in range(5):
+        jobs.spawn(str(number), read(number))
+    await asyncio.sleep(10)
+    assert order == [0, 1, 2, 3, 4]
+    await jobs.stop()
+
+
+@virtual
+async def test_an_empty_page_gives_its_place_back() -> None:
+    queue = EmissionQueue(1)
+    for _ in range(3):
+        async with queue.place():
+            pass
+    assert queue.statistics() == QueueStatistics(0, 0, 1)
+
+
+@virtual
+async def test_a_reader_that_fails_or_is_stopped_gives_its_place_back() -> None:
+    queue, jobs = EmissionQueue(1), JobGroup("readers")
+    with pytest.raises(ConvertError):
+        async with queue.place():
+            raise ConvertError("page is torn")
+
+    async def read() -> None:
+        async with queue.place():
+            await asyncio.sleep(1000)
+
+    await _started(read(), jobs, "holds")
+    await _started(read(), jobs, "waits")
+    assert queue.statistics().places_taken == 1
+    await jobs.stop()
+    assert queue.statistics().places_taken == 0
+    async with asyncio.timeout(1), queue.place() as place:
+        place.fill(_page(1))
+
+
+@virtual
+async def test_a_filled_place_is_free_when_its_page_is_taken() -> None:
+    queue = EmissionQueue(1)
+    async with queue.place() as place:
+        place.fill(_page(1))
+    assert queue.statistics() == QueueStatistics(1, 1, 1)
+    await queue.take()
+    assert queue.statistics() == QueueStatistics(0, 0, 1)
+
+
+@virtual
+async def test_a_place_holds_one_page() -> None:
+    queue = EmissionQueue(2)
+    async with queue.place() as place:
+        place.fill(_page(1))
+        with pytest.raises(InvariantError, match="filled twice"):
+            place.fill(_page(2))
+
+
+@virtual
+async def test_a_page_with_records_needs_a_place() -> None:
+    with pytest.raises(InvariantError, match="table_name=orders needs a place"):
+        EmissionQueue(2).put(_page(1))
+
+
+@virtual
+async def test_seals_pass_when_all_places_are_taken() -> None:
+    queue = EmissionQueue(1)
+    async with queue.place() as place:
+        place.fill(_page(1))
+    queue.put(_seal(2))
+    assert _numbers(await queue.take()) == [1, 2]
+    assert queue.statistics().places_taken == 0
+
+
+@virtual
+async def test_take_waits_for_something() -> None:
+    queue, jobs = EmissionQueue(1), JobGroup("poll")
+    taken: list[object] = []
+
+    async def poll() -> None:
+        taken.extend(_numbers(await queue.take()))
+
+    await _started(poll(), jobs)
+    assert taken == []
+    queue.put(_seal(1))
+    await asyncio.sleep(0.001)
+    assert taken == [1]
+    await jobs.stop()
+
+
+@virtual
+async def test_a_cancelled_take_has_taken_nothing() -> None:
+    queue = EmissionQueue(1)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(5):
+            await queue.take()
+    queue.put(_seal(1))
+    assert _numbers(await queue.take()) == [1]
+
+
+@virtual
+async def test_the_end_is_told_once_everything_before_it_is_taken() -> None:
+    queue = EmissionQueue(1)
+    queue.put(_seal(1))
+    queue.end(ConvertError("the table failed"))
+    assert _numbers(await queue.take()) == [1]
+    for _ in range(2):
+        with pytest.raises(ConvertError, match="the table failed"):
+            await queue.take()
+
+
+@virtual
+async def test_the_end_wakes_a_take_that_waits() -> None:
+    queue, jobs = EmissionQueue(1), JobGroup("end")
+
+    async def end() -> None:
+        await asyncio.sleep(1)
+        queue.end(ConvertError("the table failed"))
+
+    jobs.spawn("end", end())
+    with pytest.raises(ConvertError):
+        await queue.take()
+    await jobs.stop()
+
+
+@virtual
+async def test_a_commit_waits_until_its_offset_is_durable() -> None:
+    queue, jobs = EmissionQueue(1), JobGroup("commit")
+    is_over = asyncio.Event()
+
+    async def commit() -> None:
+        await queue.commit(_PARTITION, {"page": 1})
+        is_over.set()
+
+    await _started(commit(), jobs)
+    (seal,) = await queue.take()
+    await asyncio.sleep(100)
+    assert not is_over.is_set()
+    assert isinstance(seal, Seal)
+    assert seal.on_committed is not None
+    seal.on_committed()
+    await asyncio.wait_for(is_over.wait(), 1)
+    await jobs.stop()
+
+
+@virtual
+async def test_a_commit_of_many_waits_for_the_last_of_them() -> None:
+    queue, jobs = EmissionQueue(1), JobGroup("commit")
+    is_over = asyncio.Event()
+
+    async def commit() -> None:
+        await queue.commit_all({_PARTITION: {"page": 1}, _OTHER: REMOVED})
+        is_over.set()
+
+    await _started(commit(), jobs)
+    seals = await queue.take()
+    assert [seal.source_partition for seal in seals] == [_PARTITION, _OTHER]
+    for seal in reversed(seals):
+        assert not is_over.is_set()
+        assert isinstance(seal, Seal)
+        assert seal.on_committed is not None
+        seal.on_committed()
+        await asyncio.sleep(0.001)
+    assert is_over.is_set()
+    await jobs.stop()
+
+
+@virtual
+async def test_a_commit_of_nothing_does_not_wait() -> None:
+    async with asyncio.timeout(1):
+        await EmissionQueue(1).commit_all({})
