@@ -90,10 +90,10 @@ class Page:
 
     def ack(self, error: KafkaError | None, message: Message) -> None:
         """Delivery callback of every record. It never produces (field case P06)."""
+        self.left = left = self.left - 1  # hot: every instruction here is paid per record
         if error is not None:
             self._count_failure(error, message.key(), len(message))
-        self.left -= 1
-        if not self.left:
+        if not left:
             self._on_complete(self)
 
     def ack_with_offset(self, error: KafkaError | None, message: Message) -> None:
