@@ -233,9 +233,7 @@ class Rig:
     ) -> None:
         """Poll until true; raises HarnessError with states and log when that does not happen."""
         if not wait_for(lambda: bool(ready()), deadline_s=deadline_s):
-            log = (
-                self.worker.log_tail()[-_LOG_TAIL_CHARS:] if self.worker.running else "not running"
-            )
+            log = self.log_text()[-_LOG_TAIL_CHARS:]
             raise HarnessError(f"{what} did not happen within {deadline_s:g} s\n{log}")
 
     def wait_states(self, *states: str) -> None:
@@ -265,7 +263,8 @@ class Rig:
 
     def log_text(self) -> str:
         """Its whole log, over all starts."""
-        return (self._home / "worker.log").read_text(encoding="utf-8")
+        path = self._home / "worker.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def log_lines(self) -> list[dict[str, Any]]:
         """The log, parsed; lines that are not JSON are left out."""
