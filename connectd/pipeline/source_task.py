@@ -15,6 +15,7 @@ Where the story continues: ``frontier`` (what may be committed), ``committer`` (
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -206,13 +207,16 @@ class SourceTaskRunner:
                 self._on_event(LifecycleEvent.RESUMED, None)
             await self._has_room.wait()
             try:
-                emissions = await run_unless(self._polled(), self._running.wait_off())
+                polled = await run_unless(self._polled(), self._running.wait_off())
             except RetriableError as error:
                 _log.warning("polling: will poll again", task=self._name, error=str(error))
                 await asyncio.sleep(_POLL_RETRY_S)
                 continue
-            for emission in emissions or ():  # none: paused while waiting
-                await self._take(emission)
+            emissions = deque(polled or ())  # none: paused while waiting
+            del polled
+            while emissions:
+                # Taken out one by one: a page that has been sent must not be held here.
+                await self._take(emissions.popleft())
 
     async def _polled(self) -> Sequence[Emission]:
         return await self._task.poll()
