@@ -20,6 +20,9 @@ _TASK = "status-task-"
 _TOPIC = "status-topic-"
 _TOPIC_OWNER = ":connector-"
 
+TRACE_CHARS_MAX = 100_000
+"""However it is escaped, a trace of this length passes the default limit on a record's size."""
+
 Subject = str | ConnectorTaskId
 """A connector by name, or a task."""
 
@@ -49,11 +52,18 @@ def status_value(status: Status) -> bytes:
     return compact_json.dumps(
         {
             "state": status.state.value,
-            "trace": status.trace,
+            "trace": None if status.trace is None else _writable(status.trace),
             "worker_id": status.worker_id,
             "generation": status.generation,
         }
     )
+
+
+def _writable(trace: str) -> str:
+    """A trace that passes: of bounded length, and without halves of surrogate pairs."""
+    if len(trace) > TRACE_CHARS_MAX:
+        trace = f"{trace[:TRACE_CHARS_MAX]}\n\t... cut off after {TRACE_CHARS_MAX} characters"
+    return trace.encode("utf-8", "replace").decode()
 
 
 def topic_value(topic: TopicStatus) -> bytes:
