@@ -140,8 +140,7 @@ STREAM_KEYS: Final = (
     ConfigKey(
         "gap.resync.max",
         _INT,
-        "Resyncs of a table in a row before it fails instead. The count starts again after 24 "
-        "hours of SYNC without a gap.",
+        "Resyncs of a table, each within 24 hours of the one before, after which it fails instead.",
         _LOW,
         3,
         "Stream",

@@ -54,8 +54,8 @@ from connectd.model.record import Seal, SourceOffset, SourcePartition
 
 _log = structlog.get_logger(__name__)
 
-_QUIET_AFTER_RESYNC_MS: Final = 24 * 3_600_000
-"""SYNC for this long without a gap, and the count of resyncs in a row begins anew."""
+_RESYNC_WINDOW_MS: Final = 24 * 3_600_000
+"""A gap so long after the last INIT_SYNC is another story: the count of resyncs begins anew."""
 
 _LISTINGS_MAX: Final = 8
 """Listings that hide the parent of a young shard before that shard is taken for a first one."""
@@ -282,7 +282,7 @@ class TableJob:
         scope, state = self._scope, self._require_state()
         settings, now_ms = scope.config.stream, scope.time.now_ms()
         quiet_ms = now_ms - (state.init_sync_end_ms or now_ms)
-        resyncs = 0 if quiet_ms > _QUIET_AFTER_RESYNC_MS else state.resyncs
+        resyncs = 0 if quiet_ms > _RESYNC_WINDOW_MS else state.resyncs
         self._state = replace(state, gaps=state.gaps + 1, gap_ms=now_ms, resyncs=resyncs)
         scope.progress.gaps = self._state.gaps
         policy = settings.gap_policy

@@ -8,16 +8,18 @@ and not acknowledged may or may not have reached the topic.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import random
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connectd.aio.clock import Clock
+from connectd.aio.clock import Clock, LoopClock
 from connectd.aio.jobs import JobGroup
 from connectd.aio.scheduler import PollScheduler
+from connectd.aio.toggles import Toggle
 from connectd.aws.clients import AwsClientPool
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.task import DynamoDbSourceTask
@@ -25,6 +27,9 @@ from connectd.model.record import RecordBatch, Seal, SourceOffset, SourcePartiti
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
 from connectd.plugins.spi import WorkerServices
 from tests.component.dynamodb.account import Account, AccountPool
+from tests.kit.virtual_time import run_virtual
+
+WALL_S = 1_700_000_000.0
 
 QUICK = {
     "init.sync.delay.period": "0",
@@ -43,6 +48,21 @@ class Sent:
     value: int | None
     sequence: str | None
     state: str
+
+
+def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that runs on virtual time."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        run_virtual(test(*args, **kwargs))
+
+    return run
+
+
+def new_account() -> Account:
+    """An account on the running loop's time."""
+    return Account(LoopClock(wall_anchor_s=WALL_S))
 
 
 class MemoryOffsets:
@@ -130,7 +150,7 @@ class Rig:
         self.offsets = MemoryOffsets()
         self.log: list[Sent] = []
         self.random = random.Random(seed)
-        self.is_paused = False
+        self._running = Toggle(is_on=True)
         self.acks_held = False
         self.commits_held = False
         self.on_emission: Callable[[RecordBatch | Seal], None] = lambda emission: None
@@ -144,6 +164,15 @@ class Rig:
         self._frontier = AckFrontier()
         self._unacked: deque[tuple[FrontierEntry, list[Sent]]] = deque()
         self._jobs: JobGroup | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the task is not polled."""
+        return not self._running.is_on()
+
+    @is_paused.setter
+    def is_paused(self, value: bool) -> None:
+        self._running.set(not value)
 
     @property
     def clock(self) -> Clock:
@@ -167,7 +196,8 @@ class Rig:
     async def _pump(self) -> None:
         assert self.task is not None
         while True:
-            while self.is_paused or len(self._unacked) > 64:
+            await self._running.wait_on()
+            while len(self._unacked) > 64:
                 await asyncio.sleep(0.01)
                 self.settle()
             for emission in await self.task.poll():
@@ -239,9 +269,10 @@ class Rig:
     async def sleep(self, duration_s: float) -> None:
         """Let time pass, acknowledging and committing."""
         end = self.clock.monotonic() + duration_s
+        step_s = min(30.0, max(1.0, duration_s / 1000))
         while self.clock.monotonic() < end:
             self.settle()
-            await asyncio.sleep(min(1.0, max(0.01, end - self.clock.monotonic())))
+            await asyncio.sleep(min(step_s, max(0.01, end - self.clock.monotonic())))
 
     # -- what tests ask -------------------------------------------------------------------------
 
