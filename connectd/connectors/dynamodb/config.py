@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from connectd.aws.settings import AccountIdEndpointMode, AwsSettings
 from connectd.configdef import parsing
@@ -31,6 +31,15 @@ JAVA_CLASS_NAMES: Final = frozenset(
     }
 )
 """Names under which the Java connector is configured; they choose its envelope."""
+
+_AWS_MEMBERS: Final = {
+    "aws.region": "region",
+    "dynamodb.service.endpoint": "dynamodb_endpoint",
+    "dynamodb.streams.service.endpoint": "streams_endpoint",
+    "resource.tagging.service.endpoint": "tagging_endpoint",
+    "aws.sts.endpoint": "sts_endpoint",
+}
+"""What ``AwsSettings`` may refuse although its key alone looks right."""
 
 
 class StartPosition(Enum):
@@ -188,10 +197,12 @@ def _dependent_problems(parsed: parsing.ParsedConfig) -> dict[str, list[str]]:
         parse_share(parsed.string("init.sync.read.capacity.share"))
     except ConfigError as error:
         found["init.sync.read.capacity.share"] = [str(error)]
-    try:
-        _aws(parsed)
-    except ConfigError as error:
-        found["aws.region"] = [str(error)]
+    for name, member in _AWS_MEMBERS.items():
+        members: dict[str, Any] = {"region": "eu-west-1", member: parsed.optional_string(name)}
+        try:
+            AwsSettings(**members)
+        except ConfigError as error:
+            found[name] = [f"{name}: {error}"]
     _require_order(parsed, found, "stream.safe.zone.ms", "stream.retention.ms")
     _require_order(parsed, found, "stream.poll.interval.ms", "stream.poll.interval.max.ms")
     _require_order(parsed, found, "position.heartbeat.ms", "stream.safe.zone.ms")
