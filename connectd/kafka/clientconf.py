@@ -34,6 +34,10 @@ input queue this stays far below the memory target of the worker (250 MiB)."""
 MESSAGE_BYTES_MAX = 1_048_576
 """Java's ``max.request.size``; librdkafka's own default is a little smaller."""
 
+_RECONNECT = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
+"""Java's defaults; with librdkafka's own, a client may stay away ten seconds longer than the
+broker did."""
+
 _JAVA_INT_MAX = 2**31 - 1
 
 
@@ -76,6 +80,7 @@ def producer_conf(settings: Settings, *, client_id: str, buffer_kib: int = BUFFE
     """
     chosen = translate(settings, ClientKind.PRODUCER)
     conf: Conf = {
+        **_RECONNECT,
         "client.id": client_id,
         "acks": "all",
         "enable.idempotence": "true",
@@ -98,6 +103,7 @@ def consumer_conf(settings: Settings, *, client_id: str) -> Conf:
         ConfigError: as ``producer_conf``.
     """
     return {
+        **_RECONNECT,
         "client.id": client_id,
         "group.id": client_id,  # librdkafka wants one; no group is ever joined
         "fetch.wait.max.ms": "100",  # how late the end of a partition is told
@@ -115,7 +121,7 @@ def admin_conf(settings: Settings, *, client_id: str) -> Conf:
     Raises:
         ConfigError: as ``producer_conf``.
     """
-    return {"client.id": client_id, **translate(settings, ClientKind.ADMIN)}
+    return {**_RECONNECT, "client.id": client_id, **translate(settings, ClientKind.ADMIN)}
 
 
 def with_voice(conf: Conf, voice: ClientVoice) -> Conf:

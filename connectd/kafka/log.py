@@ -47,7 +47,7 @@ _log = structlog.get_logger(__name__)
 BUFFER_KIB = 4 * 1024
 """Appends that wait for a broker; their owners keep one write in flight, so it is ample."""
 
-ASK_S = 5.0
+ASK_S = 2.0
 """One question for end offsets; asked again until the caller's deadline."""
 
 RETRY_S = 0.2

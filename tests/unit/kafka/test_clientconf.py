@@ -44,6 +44,8 @@ def test_a_producer_loses_nothing_and_places_keys_as_java_does() -> None:
         "message.timeout.ms": "0",
         "message.max.bytes": "1048576",
         "queue.buffering.max.kbytes": "32768",
+        "reconnect.backoff.ms": "50",
+        "reconnect.backoff.max.ms": "1000",
     }
 
 
