@@ -20,7 +20,12 @@ from connectd.aio.backoff import Backoff, retry
 from connectd.aio.clock import Clock
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.source_api import SourceApi, TableDescription
-from connectd.errors import AccessDeniedError, RetriableError, TableGoneError
+from connectd.errors import (
+    AccessDeniedError,
+    InvalidRequestError,
+    RetriableError,
+    TableGoneError,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -69,17 +74,17 @@ class TableDiscovery:
         Raises:
             RetriableError: the list of tables cannot be had just now.
             AccessDeniedError: the list is refused; or the description of every table is.
-            InvalidRequestError: the tags are not acceptable to AWS.
+            InvalidRequestError: the tags are not acceptable to AWS; or no name of a table is.
         """
         candidates = await self._candidates()
         verdicts: dict[str, str | None] = {}
         uncertain: dict[str, str] = {}
-        denied: list[AccessDeniedError] = []
+        refused: list[AccessDeniedError | InvalidRequestError] = []
         for table in candidates:
             try:
                 verdicts[table] = await self._judge(table)
-            except AccessDeniedError as error:
-                denied.append(error)
+            except (AccessDeniedError, InvalidRequestError) as error:
+                refused.append(error)
                 verdicts[table] = str(error)
             except RetriableError as error:
                 uncertain[table] = str(error)
@@ -90,8 +95,8 @@ class TableDiscovery:
                 )
                 if table in self._verdicts:
                     verdicts[table] = self._verdicts[table]
-        if denied and len(denied) == len(candidates):
-            raise denied[0]
+        if refused and len(refused) == len(candidates):
+            raise refused[0]
         self._report(verdicts)
         self._verdicts = verdicts
         unjudged = {table: text for table, text in uncertain.items() if table not in verdicts}
