@@ -39,6 +39,7 @@ from connectd.connectors.dynamodb.payload import StreamPayload
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.stored_table import shard_partition
 from connectd.connectors.dynamodb.table_scope import ShardProgress, TableScope
+from connectd.connectors.dynamodb.tombstones import WithoutTombstones
 from connectd.errors import (
     ConvertError,
     IteratorExpiredError,
@@ -48,7 +49,7 @@ from connectd.errors import (
     TrimmedDataError,
 )
 from connectd.model.ids import SequenceNumber
-from connectd.model.record import RecordBatch
+from connectd.model.record import BatchPayload, RecordBatch
 
 _log = structlog.get_logger(__name__)
 
@@ -292,12 +293,10 @@ class ShardReader:
             self._unacked -= 1
             self._scope.progress.records_sent += count
 
-        return RecordBatch(
-            self._partition,
-            self.position.to_offset(),
-            StreamPayload(self._rules.plan, self._rules.info, records),
-            on_acked,
-        )
+        payload: BatchPayload = StreamPayload(self._rules.plan, self._rules.info, records)
+        if not self._scope.config.messages.tombstones:
+            payload = WithoutTombstones(payload)
+        return RecordBatch(self._partition, self.position.to_offset(), payload, on_acked)
 
     async def _seal(self) -> None:
         # The position says sealed only once that is durable: children wait for it.

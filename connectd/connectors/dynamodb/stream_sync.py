@@ -18,7 +18,6 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Final
 
 import structlog
@@ -27,6 +26,7 @@ from connectd.aio.backoff import Backoff
 from connectd.aio.jobs import JobGroup
 from connectd.connectors.dynamodb import lineage
 from connectd.connectors.dynamodb.emission_queue import REMOVED
+from connectd.connectors.dynamodb.gap_policy import GapDecision
 from connectd.connectors.dynamodb.gaps import Gap
 from connectd.connectors.dynamodb.offsets import ShardPosition
 from connectd.connectors.dynamodb.shard_reader import (
@@ -55,13 +55,6 @@ _WAIT_MIN_S: Final = 0.001
 """A timer may fire a moment early; without a pause the same moment would be waited for again."""
 
 _DENIED: Final = Backoff(initial_s=0.5, max_s=30.0)
-
-
-class GapDecision(Enum):
-    """What becomes of a gap; the third way is to fail, by raising."""
-
-    RESYNC = "resync"
-    SKIP = "skip"
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,12 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
-from connectd.connectors.dynamodb import lineage, opening, stored_table
-from connectd.connectors.dynamodb.config import GapPolicy, StartPosition
+from connectd.connectors.dynamodb import gap_policy, lineage, opening, stored_table
+from connectd.connectors.dynamodb.config import StartPosition
 from connectd.connectors.dynamodb.discovery import stream_problem
 from connectd.connectors.dynamodb.emission_queue import REMOVED
 from connectd.connectors.dynamodb.envelope import InitSyncState
+from connectd.connectors.dynamodb.gap_policy import GapDecision
 from connectd.connectors.dynamodb.gaps import Gap, GapKind
 from connectd.connectors.dynamodb.offsets import SegmentPosition, ShardPosition, TableState
 from connectd.connectors.dynamodb.opening import OpeningKind
@@ -40,10 +41,9 @@ from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan import TableScan, make_pacer
 from connectd.connectors.dynamodb.shard_reader import ReadingRules
 from connectd.connectors.dynamodb.source_api import StreamDescription, TableDescription
-from connectd.connectors.dynamodb.stream_sync import GapDecision, StreamSync, SyncEnd
+from connectd.connectors.dynamodb.stream_sync import StreamSync, SyncEnd
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import (
-    DataGapError,
     InvalidRequestError,
     InvariantError,
     StreamGoneError,
@@ -53,9 +53,6 @@ from connectd.errors import (
 from connectd.model.record import Seal, SourceOffset, SourcePartition
 
 _log = structlog.get_logger(__name__)
-
-_RESYNC_WINDOW_MS: Final = 24 * 3_600_000
-"""A gap so long after the last INIT_SYNC is another story: the count of resyncs begins anew."""
 
 _LISTINGS_MAX: Final = 8
 """Listings that hide the parent of a young shard before that shard is taken for a first one."""
@@ -279,38 +276,19 @@ class TableJob:
         Raises:
             DataGapError: the policy is to fail, or the table has been scanned often enough.
         """
-        scope, state = self._scope, self._require_state()
-        settings, now_ms = scope.config.stream, scope.time.now_ms()
-        quiet_ms = now_ms - (state.init_sync_end_ms or now_ms)
-        resyncs = 0 if quiet_ms > _RESYNC_WINDOW_MS else state.resyncs
-        self._state = replace(state, gaps=state.gaps + 1, gap_ms=now_ms, resyncs=resyncs)
-        scope.progress.gaps = self._state.gaps
-        policy = settings.gap_policy
-        if policy is GapPolicy.RESYNC and scope.config.scan.skip:
-            policy = GapPolicy.SKIP  # the user wants no scans
+        scope = self._scope
+        state = self._state = gap_policy.counted(self._require_state(), scope.time.now_ms())
+        scope.progress.gaps = state.gaps
         _log.warning(
             "changes of the table were lost",
             table=scope.table,
             gap=gap.kind.value,
             detail=gap.detail,
             since_ms=gap.since_ms,
-            policy=policy.value,
-            gaps=self._state.gaps,
+            policy=gap_policy.effective_policy(scope.config).value,
+            gaps=state.gaps,
         )
-        if policy is GapPolicy.FAIL:
-            raise DataGapError(
-                f"table {scope.table}: changes were lost ({gap}) and gap.policy is fail; set it "
-                "to resync or skip and restart the task"
-            )
-        if policy is GapPolicy.SKIP:
-            return GapDecision.SKIP
-        if resyncs >= settings.resyncs_max:
-            raise DataGapError(
-                f"table {scope.table}: changes were lost ({gap}) after {resyncs} resyncs in a "
-                "row, which gap.resync.max allows no more of; give INIT_SYNC more segments or "
-                "capacity, or set gap.policy to skip, and restart the task"
-            )
-        return GapDecision.RESYNC
+        return gap_policy.decide(gap, state, scope.config)
 
     async def _apply(self, end: SyncEnd) -> None:
         """Go on after a gap that needs another scan or another stream."""
