@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from confluent_kafka import Producer
+
 from tests.fakes.process import FakeProcess, RemoteControl
 from tests.harness.compare import compare_table_with_topic
 from tests.harness.kafka import KafkaBroker
@@ -220,6 +222,22 @@ class Rig:
         """All records of an internal topic: ``configs``, ``offsets`` or ``status``."""
         return read_topic(self.broker.bootstrap, f"{self.prefix}connect-{kind}")
 
+    def append(
+        self, kind: str, key: bytes | None, value: bytes | None, partition: int = -1
+    ) -> None:
+        """Write a record into an internal topic, as nobody should; -1: where the key belongs."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self.broker.bootstrap,
+                "partitioner": "murmur2_random",
+                "log_level": 0,
+            }
+        )
+        topic = f"{self.prefix}connect-{kind}"
+        producer.produce(topic, key=key, value=value, partition=partition)
+        if producer.flush(DEADLINE_S):
+            raise HarnessError(f"a record for {topic} was not acknowledged")
+
     def assert_topic_equals_table(self, table: str) -> None:
         """The compacted topic and the table hold the same."""
         items = self.control.table_items(table=table)
@@ -243,6 +261,15 @@ class Rig:
     def wait_table(self, table: str, state: str) -> None:
         """Wait until the table shows this state."""
         self.wait(lambda: self.row(table).get("state") == state, f"{table} in {state}")
+
+    def wait_following(self, table: str) -> None:
+        """Wait until the table's stream is being read."""
+
+        def is_read() -> bool:
+            row = self.row(table)
+            return row.get("state") == "SYNC" and row["last_read_age_s"] is not None
+
+        self.wait(is_read, f"reading the stream of {table}")
 
     def wait_records(self, table: str, count: int) -> None:
         """Wait for so many records in a table's topic."""
