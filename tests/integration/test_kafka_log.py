@@ -96,6 +96,8 @@ def test_a_topic_that_disappears_fails_the_log_loudly(
         await owner.open()
         admin = kafka_broker.admin()
         admin.delete_topics([topic])[topic].result(DEADLINE_S)
+        while not owner.failures:  # noqa: ASYNC110  a thread's doing
+            await asyncio.sleep(0.02)
         with pytest.raises(WorkerError, match="the worker cannot go on without it"):
             await owner.log.read_to_end(DEADLINE_S)
         with pytest.raises(WorkerError):
