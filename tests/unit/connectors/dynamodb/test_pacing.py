@@ -196,14 +196,19 @@ async def test_who_asks_first_goes_first() -> None:
 
 
 def _limit(
-    rate: float, *, segments: int = 1, item_bytes: float | None = 100, page_size: int = 0
+    rate: float,
+    *,
+    segments: int = 1,
+    item_bytes: float | None = 100,
+    page_size: int = 0,
+    is_consistent: bool = False,
 ) -> int | None:
     pacer = ScanPacer(
         units_per_s=rate,
         clock=LoopClock(),
         segments=segments,
         item_bytes=item_bytes,
-        is_consistent=False,
+        is_consistent=is_consistent,
     )
     return pacer.limit(page_size)
 
@@ -211,6 +216,7 @@ def _limit(
 def test_a_page_costs_about_a_second() -> None:
     assert _limit(10, item_bytes=8_192) == 10
     assert _limit(10, item_bytes=8_192, segments=5) == 2
+    assert _limit(10, item_bytes=8_192, is_consistent=True) == 5
 
 
 def test_a_page_has_one_item_at_least() -> None:
@@ -226,6 +232,8 @@ def test_nothing_is_assumed_of_items_that_nobody_has_seen() -> None:
 def test_a_share_that_pays_for_whole_pages_limits_none() -> None:
     assert _limit(128) is None
     assert _limit(127) is not None
+    assert _limit(255, is_consistent=True) is not None
+    assert _limit(256, is_consistent=True) is None
     assert _limit(128, segments=2) is not None
     assert _limit(1000, page_size=50) == 50
 
