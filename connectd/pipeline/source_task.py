@@ -133,6 +133,8 @@ class SourceTaskRunner:
             self._frontier, self._writer, interval_s=settings.commit_interval_s
         )
         self._name = f"{context.connector}-{context.task}"
+        # Acknowledgements come outside of the task's jobs, whose lines carry these by themselves.
+        self._log_fields = {"connector": context.connector, "task": context.task}
         self._jobs = JobGroup(self._name, on_failure=self._on_job_failure)
         self._running = Toggle(is_on=not starts_paused)
         self._has_room = asyncio.Event()
@@ -209,7 +211,7 @@ class SourceTaskRunner:
             try:
                 polled = await run_unless(self._polled(), self._running.wait_off())
             except RetriableError as error:
-                _log.warning("polling: will poll again", task=self._name, error=str(error))
+                _log.warning("polling: will poll again", error=str(error), **self._log_fields)
                 await asyncio.sleep(_POLL_RETRY_S)
                 continue
             emissions = deque(polled or ())  # none: paused while waiting
@@ -269,7 +271,7 @@ class SourceTaskRunner:
         skipped = encoding.failure_count + result.failure_count
         if skipped:
             self._skipped += skipped
-            self._report_skipped(encoding, result)
+            self._report_skipped(entry.partition, encoding, result)
         self._acked += result.records - result.failure_count
         if result.topic is not None and result.records and result.topic not in self._topics:
             self._topics.add(result.topic)
@@ -277,14 +279,25 @@ class SourceTaskRunner:
                 self._on_topic(result.topic)
         entry.resolve()
 
-    def _report_skipped(self, encoding: PageEncoding, result: kafka_producer.SendResult) -> None:
+    def _report_skipped(
+        self,
+        partition: SourcePartition,
+        encoding: PageEncoding,
+        result: kafka_producer.SendResult,
+    ) -> None:
         if not self._settings.log_errors:
             return
         errors: list[ConnectdError] = list(encoding.failures)
-        errors.extend(failure.error for failure in result.failures)
+        errors.extend(_named(failure, partition) for failure in result.failures)
         for error in errors:
             stage = error.stage if isinstance(error, RecordError) else "KAFKA_PRODUCE"
-            _log.error("skipping record", task=self._name, stage=stage, error=str(error))
+            _log.error(
+                "skipping record",
+                stage=stage,
+                source=str(partition),
+                error=str(error),
+                **self._log_fields,
+            )
 
     def _update_room(self) -> None:
         if self._in_flight < self._settings.window_entries_max:
@@ -314,9 +327,9 @@ class SourceTaskRunner:
         except TimeoutError:
             _log.warning(
                 "stopping: records not acknowledged in time, they will be sent again",
-                task=self._name,
                 sends=self._in_flight,
                 deadline_s=deadline_s,
+                **self._log_fields,
             )
         try:
             async with asyncio.timeout(deadline_s):
@@ -324,8 +337,8 @@ class SourceTaskRunner:
         except TimeoutError:
             _log.warning(
                 "stopping: last commit came too late, a tail will be sent again",
-                task=self._name,
                 deadline_s=deadline_s,
+                **self._log_fields,
             )
         if self._frontier.entries or self._frontier.has_committable:
             self._on_tail_left()

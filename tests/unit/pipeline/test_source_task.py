@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
@@ -222,6 +223,7 @@ class Rig:
                 commit_interval_s=60.0,
                 commit_timeout_s=5.0,
                 tolerate_all=tolerate_all,
+                log_errors=True,
                 window_entries_max=window,
             ),
             starts_paused=starts_paused,
@@ -351,8 +353,13 @@ def test_with_tolerance_the_failed_record_is_acknowledged_in_its_place() -> None
         rig = Rig([_batch(1, "a", "b"), _batch(2, "c")], tolerate_all=True)
         await rig.begin()
         too_large = RecordTooLargeError("record of 2000000 bytes for demo-orders")
-        rig.producer.answer(0, RecordFailure(b"a", "demo-orders", too_large))
-        rig.producer.answer(1)
+        with capture_logs() as lines:
+            rig.producer.answer(0, RecordFailure(b"a", "demo-orders", too_large))
+            rig.producer.answer(1)
+        (line,) = [line for line in lines if line["event"] == "skipping record"]
+        assert (line["connector"], line["task"]) == ("orders", 0)
+        assert line["stage"] == "KAFKA_PRODUCE"
+        assert "record with key a of table_name=orders,shard_id=a" in line["error"]
         await rig.end()
         assert rig.committed == [{"n": 2}]
         assert rig.runner.statistics().records_skipped == 1
