@@ -229,6 +229,7 @@ class StreamSync:
             end = None
             if outcome.end is ReaderEnd.SEALED:
                 self._sealed_here.add(outcome.shard_id)
+                self._watch.on_sealed()
             elif outcome.end is ReaderEnd.GAP:
                 assert outcome.gap is not None
                 end = self._on_gaps([outcome.gap])

@@ -28,6 +28,10 @@ _log = structlog.get_logger(__name__)
 GONE_TRIES: Final = 8
 """How often a stream that is denied, though its table has it, is asked for again."""
 
+FOLLOW_UPS_S: Final = (0.5, 2.0, 10.0, 60.0)
+"""After the end of a shard the stream is listed again at these times: of two children one may be
+visible before the other, and nothing else tells that there are two."""
+
 _RELIST: Final = Backoff(initial_s=0.5, max_s=30.0)
 
 
@@ -49,6 +53,7 @@ class StreamWatch:
         self.is_gone = False
         self._scope = scope
         self._table_due_s = self._listing_due_s = 0.0
+        self._follow_ups: list[float] = []
         self._gone_tries = 0
         self._relists = 0
         self._scheduled_at_listing = 0
@@ -57,7 +62,9 @@ class StreamWatch:
     @property
     def due_s(self) -> float:
         """When the next look is due, on the clock's monotonic scale."""
-        return self._table_due_s if self.is_gone else min(self._table_due_s, self._listing_due_s)
+        if self.is_gone:
+            return self._table_due_s
+        return min(self._table_due_s, self._listing_due_s, *self._follow_ups[:1])
 
     async def look(self) -> None:
         """Refresh the table's description and the listing, each when it is due.
@@ -69,8 +76,14 @@ class StreamWatch:
         now = self._scope.clock.monotonic()
         if now >= self._table_due_s:
             await self._look_at_table()
-        if now >= self._listing_due_s and not self.is_gone:
+        is_due = now >= self._listing_due_s or now >= min(self._follow_ups, default=now + 1)
+        if is_due and not self.is_gone:
             await self.list_shards()
+
+    def on_sealed(self) -> None:
+        """A shard has ended; its children are expected."""
+        now = self._scope.clock.monotonic()
+        self._follow_ups = [now + after_s for after_s in FOLLOW_UPS_S]
 
     async def list_shards(self) -> None:
         """A new listing, now; raises as ``look`` does."""
@@ -83,13 +96,15 @@ class StreamWatch:
             await self._on_denied(error)
             return
         self._gone_tries = 0
+        now = scope.clock.monotonic()
+        self._follow_ups = [due_s for due_s in self._follow_ups if due_s > now]
         self.listing = listing
         self.listings += 1
         self.parents = {shard.shard_id: shard.parent_shard_id for shard in listing.shards}
         self.closed = frozenset(
             shard.shard_id for shard in listing.shards if shard.ending_sequence_number is not None
         )
-        self._listing_due_s = scope.clock.monotonic() + scope.config.stream.describe_interval_s
+        self._listing_due_s = now + scope.config.stream.describe_interval_s
         if listing.status in ("DISABLING", "DISABLED") and self.ending is None:
             await self._look_at_table()
 

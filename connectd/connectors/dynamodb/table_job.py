@@ -39,6 +39,7 @@ from connectd.connectors.dynamodb.opening import OpeningKind
 from connectd.connectors.dynamodb.phases import Phase, PhaseEvent, next_phase
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan import TableScan, make_pacer
+from connectd.connectors.dynamodb.service_time import ask_time
 from connectd.connectors.dynamodb.shard_reader import ReadingRules
 from connectd.connectors.dynamodb.source_api import StreamDescription, TableDescription
 from connectd.connectors.dynamodb.stream_sync import StreamSync, SyncEnd
@@ -119,6 +120,12 @@ class TableJob:
     async def _discover(self) -> None:
         scope = self._scope
         description = await self._describe()
+        await scope.insist(
+            "asking for the time",
+            functools.partial(
+                ask_time, scope.time, scope.api.streams, description.stream_arn or ""
+            ),
+        )
         stored = stored_table.load(scope.table, self._offsets)
         for partition in stored.stale:
             scope.queue.put(Seal(partition, REMOVED))

@@ -138,7 +138,7 @@ class DynamoDbSourceTask:
         self._progress[table].enter("FAILED", text)
         self._failed.add(table)
         _log.error("table failed", table=table, error=text)
-        failure = FatalTaskError(f"table {table}: {text}")
+        failure = FatalTaskError(text if f"table {table}" in text else f"table {table}: {text}")
         failure.__cause__ = error
         self._context.report_failure(failure)
         if len(self._failed) == len(self._progress):

@@ -22,6 +22,7 @@ from connectd.aio.scheduler import PollScheduler
 from connectd.aio.toggles import Toggle
 from connectd.aws.clients import AwsClientPool
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
+from connectd.connectors.dynamodb.source_api import SourceApiPool
 from connectd.connectors.dynamodb.task import DynamoDbSourceTask
 from connectd.model.record import RecordBatch, Seal, SourceOffset, SourcePartition
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
@@ -142,11 +143,19 @@ class Rig:
         *,
         tables: Sequence[str] | None = None,
         seed: int = 0,
+        pool: SourceApiPool | None = None,
+        clock: Clock | None = None,
     ) -> None:
+        """``pool``: clients that lead elsewhere than to the account in memory.
+
+        ``clock``: the worker's, if it is not the account's.
+        """
+        self.clock = clock or account.clock
         self.account = account
         self.config = {**QUICK, **(config or {})}
         self.tables = list(tables) if tables is not None else None
         self.pool = AccountPool(account)
+        self.clients: SourceApiPool = pool or self.pool
         self.offsets = MemoryOffsets()
         self.log: list[Sent] = []
         self.random = random.Random(seed)
@@ -174,15 +183,11 @@ class Rig:
     def is_paused(self, value: bool) -> None:
         self._running.set(not value)
 
-    @property
-    def clock(self) -> Clock:
-        return self.account.clock
-
     async def start(self) -> None:
         self._frontier = AckFrontier()
         self._unacked.clear()
         self.error = None
-        services = WorkerServices(self.clock, self.scheduler, {AwsClientPool: self.pool})
+        services = WorkerServices(self.clock, self.scheduler, {AwsClientPool: self.clients})
         self.context = Context(services, self.offsets)
         self.task = DynamoDbSourceTask()
         tables = self.tables if self.tables is not None else list(self.account.tables)

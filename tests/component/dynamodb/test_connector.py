@@ -412,3 +412,14 @@ def test_the_plugin_shows_its_keys_and_what_is_wrong_with_them_together() -> Non
     assert "stream.retention.ms" in found["stream.safe.zone.ms"][0]
     assert DynamoDbSourceConnector.task_class().__name__ == "DynamoDbSourceTask"
     assert issubclass(AccessDeniedError, ConnectdError)
+
+
+@virtual
+async def test_the_time_is_asked_once_for_all_tables_of_a_task() -> None:
+    account = with_tables(*(f"t{number}" for number in range(20)))
+    rig = Rig(account, {"stream.describe.interval.ms": "3600000"})
+    await rig.start()
+    await rig.until(lambda: all(rig.is_in_sync(name) for name in account.tables))
+    # One listing to begin with and one to follow for each table, and one for the time.
+    assert account.calls["DescribeStream"] == 2 * 20 + 1
+    await rig.stop()

@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
+from connectd.aio.clock import LoopClock
 from connectd.errors import DataGapError, StreamGoneError, TableGoneError, TrimmedDataError
 from connectd.model.record import SourcePartition
 from tests.component.dynamodb.account import Account, FakeTable
-from tests.component.dynamodb.rig import Rig, new_account, virtual
+from tests.component.dynamodb.rig import WALL_S, Rig, new_account, virtual
 
 HOUR_S = 3600.0
 SLOW = {"stream.poll.interval.max.ms": "30000"}
@@ -73,6 +74,37 @@ async def test_a_worker_away_for_hours_misses_nothing_and_scans_nothing() -> Non
     assert rig.row("orders")["gaps"] == 0
     assert len(account.scans) == scans
     await rig.stop()
+
+
+@pytest.mark.parametrize("hours", [-30, -2, 2, 30])
+def test_a_worker_whose_clock_is_wrong_sees_no_gaps_and_loses_nothing(hours: int) -> None:
+    """What counts is the time of the service, before the first decision already."""
+
+    async def scenario() -> None:
+        account = new_account()
+        table = account.add_table("orders")
+        table.put("k", 1)
+        rig = Rig(account, SLOW, clock=LoopClock(wall_anchor_s=WALL_S + hours * HOUR_S))
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+        table.put("k", 2)
+        await rig.until(lambda: rig.topic_view("orders") == {"k": 2})
+        await rig.crash()
+        table.put("k", 3)
+        await rig.start()
+        await rig.until(lambda: rig.topic_view("orders") == {"k": 3})
+        assert rig.row("orders")["gaps"] == 0
+        stored = rig.stored("orders")
+        assert stored is not None
+        assert abs(int(str(stored["init_sync_start"])) - int(WALL_S * 1000)) < 60_000
+        await rig.crash()
+        await asyncio.sleep(30 * HOUR_S)
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+        assert rig.row("orders")["gaps"] == 1
+        await rig.stop()
+
+    virtual(scenario)()
 
 
 @virtual

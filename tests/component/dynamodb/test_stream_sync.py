@@ -51,6 +51,20 @@ def test_s01_a_child_that_is_listed_late_is_read(hidden: int) -> None:
 
 
 @virtual
+async def test_s01_of_two_children_one_may_be_listed_late() -> None:
+    """Nothing tells that a shard had two children: so the stream is listed a few times more."""
+    _, table, rig = await in_sync()
+    assert table.stream is not None
+    parent = table.stream.open_shards()[0]
+    _, second = table.stream.split(parent)
+    second.hidden = 3
+    for number in range(20):
+        table.put(f"k{number}", number)
+    await rig.until(lambda: rig.topic_view("orders") == table.items, within_s=70)
+    await rig.stop()
+
+
+@virtual
 async def test_s01_while_no_shard_is_open_the_table_says_so() -> None:
     account, table, rig = await in_sync()
     assert table.stream is not None
