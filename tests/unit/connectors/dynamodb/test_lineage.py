@@ -1,413 +1,361 @@
-"""The shards of a stream: which are read, which wait, what is lost.
-
-Single situations and properties of any plan are here; whole lives in ``test_lineage_life``.
-"""
+"""Which shards are read, from where, and what is missing: examples, then generated trees."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from random import Random
+import dataclasses
+from collections.abc import Iterable, Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connectd.connectors.dynamodb import lineage
 from connectd.connectors.dynamodb.gaps import Gap, GapKind
-from connectd.connectors.dynamodb.lineage import Baseline, Plan, Windows, plan_reading
+from connectd.connectors.dynamodb.lineage import Baseline, Plan, Windows
 from connectd.connectors.dynamodb.offsets import PositionKind, ShardPosition
 from connectd.connectors.dynamodb.source_api import Shard
 from connectd.model.ids import SequenceNumber
-from tests.kit.items import examples
 
-_HOUR_MS = 3_600_000
-_NOW_MS = 1_700_000_000_000
-_ARN = "arn:orders/stream/1"
-_WINDOWS = Windows(retention_ms=24 * _HOUR_MS, safe_zone_ms=20 * _HOUR_MS)
-
-_HORIZON, _LATEST, _AFTER, _END = (
-    PositionKind.TRIM_HORIZON,
-    PositionKind.LATEST,
-    PositionKind.AFTER_SEQUENCE_NUMBER,
-    PositionKind.SHARD_END,
-)
+HOUR_MS = 3_600_000
+_BOOLEANS: st.SearchStrategy[bool] = st.booleans()
+NOW_MS = 1_700_000_000_000
+WINDOWS = Windows(24 * HOUR_MS, 20 * HOUR_MS)
+BASELINE = Baseline("arn", 5, NOW_MS - HOUR_MS)
+K = PositionKind
 
 
-def _open(shard_id: str, parent: str | None = None) -> Shard:
-    return Shard(shard_id, parent, "1", None)
+def shard(name: str, parent: str | None = None, *, is_closed: bool = False) -> Shard:
+    return Shard(name, parent, "1", "9" if is_closed else None)
 
 
-def _closed(shard_id: str, parent: str | None = None) -> Shard:
-    return Shard(shard_id, parent, "1", "9")
-
-
-def _at(
-    shard_id: str, kind: PositionKind, parent: str | None = None, *, age_h: float = 0.0
+def at(
+    name: str, kind: PositionKind, parent: str | None = None, *, age_h: float = 1
 ) -> ShardPosition:
-    return ShardPosition(
-        shard_id=shard_id,
-        stream_arn=_ARN,
-        init_sync_start_ms=7,
-        kind=kind,
-        position_ms=_NOW_MS - int(age_h * _HOUR_MS),
-        sequence_number=SequenceNumber("5") if kind is _AFTER else None,
-        parent_shard_id=parent,
-    )
+    number = SequenceNumber("7") if kind is K.AFTER_SEQUENCE_NUMBER else None
+    position_ms = NOW_MS - int(age_h * HOUR_MS)
+    return ShardPosition(name, "arn", 5, kind, position_ms, number, parent)
 
 
-def _plan(listed: Iterable[Shard], *positions: ShardPosition, live: Iterable[str] = ()) -> Plan:
-    return plan_reading(
+def plan(
+    listed: Iterable[Shard], positions: Iterable[ShardPosition], live: Iterable[str] = ()
+) -> Plan:
+    return lineage.plan_reading(
         listed,
-        {position.shard_id: position for position in positions},
-        now_ms=_NOW_MS,
-        windows=_WINDOWS,
+        {each.shard_id: each for each in positions},
+        now_ms=NOW_MS,
+        windows=WINDOWS,
         live=frozenset(live),
     )
 
 
-def _names(positions: Iterable[ShardPosition]) -> list[str]:
-    return [position.shard_id for position in positions]
+def names(positions: Iterable[ShardPosition]) -> set[str]:
+    return {position.shard_id for position in positions}
 
 
-# -- parents and children -------------------------------------------------------------------------
+# -- the first time --------------------------------------------------------------------------------
 
 
-def test_a_child_waits_for_the_end_of_its_parent() -> None:
-    """Field case S08: v1 of an item is in the parent, v2 in the child."""
-    plan = _plan([_closed("p"), _open("c", "p")], _at("p", _AFTER))
-    assert _names(plan.read) == ["p"]
-    assert plan.waiting == ("c",)
+def test_at_first_every_shard_begins_at_its_beginning() -> None:
+    listed = [shard("a", "trimmed", is_closed=True), shard("b", "a"), shard("c")]
+    positions = lineage.first_positions(listed, BASELINE)
+    assert [(each.shard_id, each.kind) for each in positions] == [
+        ("a", K.TRIM_HORIZON),
+        ("b", K.TRIM_HORIZON),
+        ("c", K.TRIM_HORIZON),
+    ]
+    assert {each.position_ms for each in positions} == {BASELINE.position_ms}
+    assert positions[1].parent_shard_id == "a"
+    assert {each.pinned_at_ms for each in positions} == {None}
 
 
-def test_a_child_is_read_from_its_beginning_once_its_parents_end_is_durable() -> None:
-    """Field case S07: where the stream began to be read is no matter to children."""
-    for began in (_HORIZON, _LATEST):
-        parent = replace(_at("p", began, age_h=1), pinned_at_ms=3).sealed()
-        plan = _plan([_closed("p"), _open("a", "p"), _open("b", "p")], parent)
-        assert _names(plan.read) == _names(plan.adopted) == ["a", "b"]
-        for child in plan.read:
-            assert child == ShardPosition(
-                child.shard_id, _ARN, 7, _HORIZON, parent.position_ms, parent_shard_id="p"
-            )
+def test_from_latest_closed_shards_count_as_read_and_open_ones_are_pinned() -> None:
+    """An open parent beside its child is as good as closed: the listing is read page by page."""
+    listed = [shard("a", is_closed=True), shard("b", "a"), shard("c", "b")]
+    positions = {p.shard_id: p for p in lineage.first_positions(listed, BASELINE, latest=True)}
+    assert positions["a"].is_sealed
+    assert positions["b"].is_sealed
+    assert positions["c"].kind is K.LATEST
+    assert positions["c"].pinned_at_ms == BASELINE.position_ms
 
 
-def test_a_listing_that_shows_a_parent_still_open_beside_its_child_starts_no_child() -> None:
-    listed = [_open("p"), _open("c", "p")]
-    assert lineage.open_shards(listed) == {"c"}
-    assert _plan(listed, _at("p", _AFTER)).waiting == ("c",)
+def test_a_young_shard_of_an_unlisted_parent_tells_of_a_hidden_one() -> None:
+    young = f"shardId-{NOW_MS - HOUR_MS:020d}-00000001"
+    old = f"shardId-{NOW_MS - 30 * HOUR_MS:020d}-00000002"
+    listed = [shard(young, "hidden"), shard(old, "trimmed"), shard("shard-1", "no date")]
+    found = lineage.hidden_parents(listed, now_ms=NOW_MS, windows=WINDOWS)
+    assert found == {"hidden"}
+    both = [*listed, shard("hidden")]
+    assert lineage.hidden_parents(both, now_ms=NOW_MS, windows=WINDOWS) == set()
 
 
-def test_a_child_that_no_listing_shows_yet_is_a_reason_to_list_again() -> None:
-    plan = _plan([_closed("p")], _at("p", _END))
-    assert plan == Plan(leaves=("p",))
+# -- parents first ---------------------------------------------------------------------------------
 
 
-def test_shards_that_are_all_closed_and_read_leave_something_to_wait_for() -> None:
-    """Field case S15: "no remaining source shards" killed the task."""
-    plan = _plan([_closed("a"), _closed("b")], _at("a", _END), _at("b", _END))
-    assert (plan.read, plan.gaps, plan.leaves) == ((), (), ("a", "b"))
-
-
-def test_grandchildren_wait_as_well() -> None:
-    listed = [_closed("p"), _closed("c", "p"), _open("g", "c")]
-    assert _plan(listed, _at("p", _AFTER)).waiting == ("c", "g")
-    assert _plan(listed, _at("p", _END)).waiting == ("g",)
-
-
-def test_known_children_wait_whatever_their_age() -> None:
-    # While an older shard carries the position of the lineage, theirs says nothing.
-    positions = _at("p", _AFTER), _at("c", _HORIZON, "p", age_h=99)
-    plan = _plan([_closed("p"), _open("c", "p")], *positions)
-    assert (_names(plan.read), plan.waiting, plan.gaps) == (["p"], ("c",), ())
-
-
-def test_a_child_that_has_waited_stands_for_what_its_parent_stands_for() -> None:
-    positions = _at("p", _END, age_h=1), _at("c", _HORIZON, "p", age_h=99)
-    plan = _plan([_closed("p"), _open("c", "p")], *positions)
-    assert [each.position_ms for each in plan.read] == [_NOW_MS - _HOUR_MS]
-    assert plan.gaps == ()
-
-
-def test_a_parent_that_was_trimmed_long_ago_blocks_nobody() -> None:
-    plan = _plan([_open("c", "p")], _at("c", _AFTER, "p"))
-    assert _names(plan.read) == ["c"]
-
-
-def test_a_finished_parent_that_was_forgotten_is_not_read_again() -> None:
-    plan = _plan([_closed("g"), _closed("p", "g"), _open("c", "p")], _at("c", _AFTER, "p"))
-    assert _names(plan.read) == ["c"]
-    assert plan.waiting == plan.orphans == ()
-
-
-def test_a_parent_that_turns_up_late_is_read_before_a_child_that_has_not_begun() -> None:
-    plan = _plan([_closed("p"), _open("c", "p")], _at("c", _HORIZON, "p"))
-    assert _names(plan.read) == ["p"]
-    assert plan.waiting == ("c",)
-
-
-def test_a_shard_without_its_parent_in_a_fresh_life_is_an_accident_of_paging() -> None:
-    plan = _plan([_open("a"), _open("c", "hidden")], _at("a", _AFTER))
-    assert (plan.orphans, plan.gaps, _names(plan.read)) == (("c",), (), ["a"])
-
-
-def test_finished_shards_are_forgotten_once_they_are_unlisted_and_have_known_children() -> None:
-    sealed = [_at("p", _END), _at("c", _END, "p"), _at("leaf", _END)]
-    plan = _plan([_open("g", "c")], *sealed)
-    # c has a child that is only listed: its end is what lets g begin.
-    assert plan.forgettable == ("p",)
-    assert _names(plan.adopted) == ["g"]
-
-
-# -- first positions ------------------------------------------------------------------------------
-
-_BASELINE = Baseline(_ARN, init_sync_start_ms=7, position_ms=_NOW_MS)
-_FAMILY = [_closed("p"), _open("a", "p"), _open("b", "p"), _open("q")]
-
-
-def test_from_the_horizon_every_shard_begins_at_its_beginning() -> None:
-    found = lineage.first_positions(_FAMILY, _BASELINE)
-    assert _names(found) == ["p", "a", "b", "q"]
-    assert {each.kind for each in found} == {_HORIZON}
-    assert {each.pinned_at_ms for each in found} == {None}
-    assert [each.parent_shard_id for each in found] == [None, "p", "p", None]
-    plan = _plan(_FAMILY, *found)
-    assert (_names(plan.read), plan.waiting) == (["p", "q"], ("a", "b"))
-
-
-def test_from_latest_open_shards_are_pinned_and_closed_ones_count_as_read() -> None:
-    found = lineage.first_positions(_FAMILY, _BASELINE, latest=True)
-    assert [each.kind for each in found] == [_END, _LATEST, _LATEST, _LATEST]
-    assert {each.pinned_at_ms for each in found} == {_NOW_MS}
-    assert _names(_plan(_FAMILY, *found).read) == ["a", "b", "q"]
-
-
-def test_from_latest_a_parent_that_still_looks_open_counts_as_read() -> None:
-    found = lineage.first_positions([_open("p"), _open("c", "p")], _BASELINE, latest=True)
-    assert [each.kind for each in found] == [_END, _LATEST]
-
-
-def _born(age_h: float, number: int = 1) -> str:
-    return f"shardId-{_NOW_MS - int(age_h * _HOUR_MS):020d}-{number:08x}"
-
-
-@pytest.mark.parametrize(("age_h", "is_hidden"), [(0.01, True), (19, True), (21, False)])
-def test_a_young_child_tells_that_its_unlisted_parent_is_hidden(
-    age_h: float, is_hidden: bool
-) -> None:
-    listed = [_open(_born(age_h), "p"), _open(_born(0.01, 2), None)]
-    found = lineage.hidden_parents(listed, now_ms=_NOW_MS, windows=_WINDOWS)
-    assert found == ({"p"} if is_hidden else frozenset())
-
-
-def test_listed_parents_are_not_hidden_and_ids_of_emulators_tell_nothing() -> None:
-    listed = [_closed("p"), _open(_born(0.01), "p"), _open("shardId-1", "q")]
-    assert lineage.hidden_parents(listed, now_ms=_NOW_MS, windows=_WINDOWS) == frozenset()
-
-
-# -- gaps -----------------------------------------------------------------------------------------
-
-_UNLISTED, _OLD = GapKind.SHARD_UNLISTED, GapKind.POSITION_TOO_OLD
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_listed", "age_h", "expected"),
-    [
-        (_HORIZON, True, 19, None),
-        (_HORIZON, True, 21, _OLD),
-        (_LATEST, True, 19, None),
-        (_LATEST, True, 21, _OLD),
-        (_AFTER, True, 21, None),
-        (_AFTER, True, 24, None),
-        (_AFTER, True, 25, _OLD),
-        (_AFTER, False, 19, None),
-        (_AFTER, False, 21, _UNLISTED),
-        (_HORIZON, False, 19, None),
-        (_HORIZON, False, 21, _UNLISTED),
-    ],
-)
-def test_the_age_of_a_position_tells_what_may_be_lost(
-    kind: PositionKind, is_listed: bool, age_h: float, expected: GapKind | None
-) -> None:
-    """Field cases I03 (a scan longer than the stream keeps) and S06 (a shard that is gone)."""
-    position = _at("a", kind, age_h=age_h)
-    plan = _plan([_open("a")] if is_listed else [_open("b")], position, _at("b", _AFTER))
-    assert [gap.kind for gap in plan.gaps] == ([] if expected is None else [expected])
-    assert ("a" in _names(plan.read)) is (expected is None)
-    for gap in plan.gaps:
-        assert (gap.shard_id, gap.since_ms) == ("a", position.position_ms)
-        assert f"{age_h:.1f} hours ago" in str(gap)
-
-
-def test_a_scan_that_outlasts_the_stream_is_found_at_its_end() -> None:
-    """Field case I03: positions from before the scan, 30 hours later."""
-    before = replace(_BASELINE, position_ms=_NOW_MS - 30 * _HOUR_MS)
-    found = lineage.first_positions([_open("a"), _closed("p"), _closed("c", "p")], before)
-    plan = _plan([_open("a"), _open("g", "c")], *found)
-    assert {gap.shard_id: gap.kind for gap in plan.gaps} == {"a": _OLD, "p": _UNLISTED}
-    assert plan.read == ()
-
-
-def test_children_of_nobody_known_are_a_gap_when_all_that_is_known_is_old() -> None:
-    """Field case S06: the whole family between then and now is trimmed away."""
-    plan = _plan([_open("z", "y")], _at("a", _END, age_h=30))
-    (gap,) = plan.gaps
-    assert (gap.kind, gap.shard_id) == (GapKind.LINEAGE_UNKNOWN, "z")
-    assert gap.since_ms == _NOW_MS - 30 * _HOUR_MS
-    assert "y" in gap.detail
-
-
-def test_shards_that_this_process_reads_are_not_judged_by_age() -> None:
-    positions = _at("a", _AFTER, age_h=99), _at("p", _END, age_h=99)
-    listed = [_open("a"), _open("c", "p")]
-    assert len(_plan(listed, *positions).gaps) == 2
-    plan = _plan(listed, *positions, live=["a", "p"])
-    assert (_names(plan.read), plan.gaps) == (["a", "c"], ())
-
-
-def test_a_shard_skipped_to_goes_on_from_what_is_there() -> None:
-    position = replace(_at("a", _AFTER, "p", age_h=30), pinned_at_ms=3)
-    for kind in (GapKind.TRIMMED, _OLD):
-        after = lineage.after_skipping(Gap(kind, "", "a"), {"a": position}, now_ms=_NOW_MS)
-        assert after == replace(position, kind=_HORIZON, sequence_number=None, position_ms=_NOW_MS)
-
-
-def test_a_shard_that_is_gone_is_skipped_by_its_end() -> None:
-    position = _at("a", _AFTER, age_h=30)
-    after = lineage.after_skipping(Gap(_UNLISTED, "", "a"), {"a": position}, now_ms=_NOW_MS)
-    assert after == position.sealed()
-
-
-@pytest.mark.parametrize("shard_id", [None, "unknown"])
-def test_a_gap_of_no_known_shard_has_no_position_to_go_on_from(shard_id: str | None) -> None:
-    gap = Gap(GapKind.LINEAGE_UNKNOWN, "", shard_id)
-    assert lineage.after_skipping(gap, {"a": _at("a", _AFTER)}, now_ms=_NOW_MS) is None
-
-
-# -- any listing, any positions -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Scene:
-    """Some shards of a random forest are listed, some are known, some are being read."""
-
-    listed: tuple[Shard, ...]
-    positions: dict[str, ShardPosition]
-    live: frozenset[str]
-
-    def plan(self, listed: Sequence[Shard] | None = None) -> Plan:
-        return _plan(
-            self.listed if listed is None else listed, *self.positions.values(), live=self.live
+def test_a_child_waits_until_its_parent_is_sealed() -> None:
+    listed = [shard("a", is_closed=True), shard("b", "a"), shard("c", "a")]
+    before = plan(listed, [at("a", K.AFTER_SEQUENCE_NUMBER)])
+    assert names(before.read) == {"a"}
+    assert before.waiting == ("b", "c")
+    after = plan(listed, [at("a", K.SHARD_END)])
+    assert names(after.read) == names(after.adopted) == {"b", "c"}
+    assert {each.kind for each in after.read} == {K.TRIM_HORIZON}
+    assert after.waiting == ()
+
+
+def test_a_child_of_a_pinned_shard_begins_at_its_beginning() -> None:
+    """Field case S07."""
+    pinned = dataclasses.replace(at("a", K.SHARD_END), pinned_at_ms=NOW_MS - HOUR_MS)
+    (child,) = plan([shard("a", is_closed=True), shard("b", "a")], [pinned]).adopted
+    assert child.kind is K.TRIM_HORIZON
+    assert child.pinned_at_ms is None
+
+
+def test_a_child_stands_for_what_its_parent_stands_for() -> None:
+    (child,) = plan([shard("b", "a")], [at("a", K.SHARD_END, age_h=3)]).adopted
+    assert child.position_ms == NOW_MS - 3 * HOUR_MS
+    assert child.stream_arn == "arn"
+    assert child.init_sync_start_ms == 5
+
+
+def test_a_sealed_shard_without_children_is_a_leaf() -> None:
+    """Field case S01: whoever sees a leaf lists again."""
+    found = plan([shard("a", is_closed=True)], [at("a", K.SHARD_END)])
+    assert found.leaves == ("a",)
+    assert found.read == ()
+    assert plan([shard("a"), shard("b", "a")], [at("a", K.SHARD_END)]).leaves == ()
+
+
+def test_a_known_shard_is_read_although_a_listing_does_not_show_it() -> None:
+    found = plan([shard("other")], [at("a", K.AFTER_SEQUENCE_NUMBER), at("other", K.SHARD_END)])
+    assert names(found.read) == {"a"}
+    assert found.gaps == ()
+
+
+def test_a_parent_that_nobody_knows_any_more_does_not_block() -> None:
+    found = plan([shard("b", "trimmed")], [at("b", K.TRIM_HORIZON, "trimmed")])
+    assert names(found.read) == {"b"}
+
+
+def test_a_finished_shard_that_was_forgotten_is_not_read_again() -> None:
+    """Spec streams-and-leases 5, row 1: the ghost lineage."""
+    listed = [shard("a", is_closed=True), shard("b", "a", is_closed=True), shard("c", "b")]
+    found = plan(listed, [at("c", K.AFTER_SEQUENCE_NUMBER, "b")])
+    assert names(found.read) == {"c"}
+    assert found.waiting == ()
+    assert found.gaps == ()
+
+
+def test_a_parent_that_a_listing_hid_is_read_before_its_child_is_begun() -> None:
+    listed = [shard("a", is_closed=True), shard("b", "a")]
+    found = plan(listed, [at("b", K.TRIM_HORIZON, "a")])
+    assert names(found.read) == {"a"}
+    assert found.waiting == ("b",)
+
+
+def test_positions_are_forgettable_once_unlisted_and_followed() -> None:
+    positions = [
+        at("a", K.SHARD_END),
+        at("b", K.SHARD_END, "a"),
+        at("c", K.AFTER_SEQUENCE_NUMBER, "b"),
+        at("leaf", K.SHARD_END),
+    ]
+    found = plan([shard("b", "a", is_closed=True), shard("c", "b")], positions)
+    assert found.forgettable == ("a",)
+
+
+# -- gaps ------------------------------------------------------------------------------------------
+
+
+def only_gap(found: Plan) -> Gap:
+    (gap,) = found.gaps
+    return gap
+
+
+def test_an_unsealed_shard_that_is_gone_for_long_is_a_gap() -> None:
+    found = plan([shard("z", "y")], [at("a", K.AFTER_SEQUENCE_NUMBER, age_h=21)])
+    kinds = [gap.kind for gap in found.gaps]
+    assert kinds == [GapKind.SHARD_UNLISTED, GapKind.LINEAGE_UNKNOWN]
+    assert found.read == ()
+
+
+def test_gaps_by_kind_and_age() -> None:
+    listed = [shard("a")]
+    cases: list[tuple[PositionKind, float, bool, GapKind | None]] = [
+        (K.AFTER_SEQUENCE_NUMBER, 19, True, None),
+        (K.AFTER_SEQUENCE_NUMBER, 23, True, None),
+        (K.AFTER_SEQUENCE_NUMBER, 25, True, GapKind.POSITION_TOO_OLD),
+        (K.AFTER_SEQUENCE_NUMBER, 19, False, None),
+        (K.AFTER_SEQUENCE_NUMBER, 21, False, GapKind.SHARD_UNLISTED),
+        (K.TRIM_HORIZON, 19, True, None),
+        (K.TRIM_HORIZON, 21, True, GapKind.POSITION_TOO_OLD),
+        (K.LATEST, 21, True, GapKind.POSITION_TOO_OLD),
+        (K.TRIM_HORIZON, 19, False, None),
+        (K.TRIM_HORIZON, 21, False, GapKind.SHARD_UNLISTED),
+    ]
+    for kind, age_h, is_listed, expected in cases:
+        gap = lineage.gap_of_age(
+            at("a", kind, age_h=age_h), is_listed=is_listed, now_ms=NOW_MS, windows=WINDOWS
         )
+        assert (None if gap is None else gap.kind) is expected, (kind, age_h, is_listed)
+        if gap is not None:
+            assert gap.shard_id == "a"
+            assert gap.since_ms == NOW_MS - int(age_h * HOUR_MS)
+            assert f"{age_h:.1f} hours" in gap.detail
+    assert plan(listed, [at("a", K.TRIM_HORIZON, age_h=21)], live=["a"]).gaps == ()
 
-    def is_explained(self, shard_id: str) -> bool:
-        """Known by its end, or an unknown ancestor of one that has been begun."""
-        if shard_id in self.positions:
-            return self.positions[shard_id].is_sealed
-        parents = {shard.shard_id: shard.parent_shard_id for shard in self.listed}
-        for position in self.positions.values():
-            ancestor = None if position.kind is _HORIZON else position.parent_shard_id
-            while ancestor is not None and ancestor not in self.positions:
-                if ancestor == shard_id:
-                    return True
-                ancestor = parents.get(ancestor)
-        return False
+
+def test_shards_behind_an_old_one_do_not_count_once_more() -> None:
+    listed = [shard("a", is_closed=True), shard("b", "a")]
+    found = plan(
+        listed, [at("a", K.TRIM_HORIZON, age_h=30), at("b", K.TRIM_HORIZON, "a", age_h=30)]
+    )
+    assert only_gap(found).shard_id == "a"
+    assert found.waiting == ("b",)
+
+
+def test_a_child_that_waited_long_for_a_live_parent_is_no_gap() -> None:
+    listed = [shard("a", is_closed=True), shard("b", "a")]
+    positions = [at("a", K.SHARD_END, age_h=21), at("b", K.TRIM_HORIZON, "a", age_h=30)]
+    assert names(plan(listed, positions, live=["a"]).read) == {"b"}
+    assert only_gap(plan(listed, positions)).shard_id == "b"
+    fresh = [at("a", K.SHARD_END, age_h=2), at("b", K.TRIM_HORIZON, "a", age_h=30)]
+    (child,) = plan(listed, fresh).read
+    assert child.position_ms == NOW_MS - 2 * HOUR_MS
+
+
+def test_a_root_of_unknown_parentage_is_an_orphan_while_all_is_fresh_and_then_a_gap() -> None:
+    listed = [shard("a"), shard("z", "y")]
+    fresh = plan(listed, [at("a", K.AFTER_SEQUENCE_NUMBER)])
+    assert fresh.orphans == ("z",)
+    assert fresh.gaps == ()
+    stale = plan([shard("z", "y")], [at("a", K.SHARD_END, age_h=40)])
+    gap = only_gap(stale)
+    assert gap.kind is GapKind.LINEAGE_UNKNOWN
+    assert "shard z" in gap.detail
+    assert "shard y" in gap.detail
+
+
+def test_a_root_without_a_parent_that_appears_later_is_read_from_its_beginning() -> None:
+    found = plan([shard("a"), shard("new")], [at("a", K.AFTER_SEQUENCE_NUMBER, age_h=2)])
+    (position,) = found.adopted
+    assert position.shard_id == "new"
+    assert position.position_ms == NOW_MS - 2 * HOUR_MS
+
+
+def test_skipping_a_gap_leaves_a_position_that_is_none() -> None:
+    positions = {"a": at("a", K.AFTER_SEQUENCE_NUMBER, "p", age_h=30)}
+    too_old = Gap(GapKind.POSITION_TOO_OLD, "", shard_id="a")
+    mended = lineage.after_skipping(too_old, positions, now_ms=NOW_MS)
+    assert mended is not None
+    assert mended.kind is K.TRIM_HORIZON
+    assert mended.position_ms == NOW_MS
+    assert mended.parent_shard_id == "p"
+    gone = Gap(GapKind.SHARD_UNLISTED, "", shard_id="a")
+    sealed = lineage.after_skipping(gone, positions, now_ms=NOW_MS)
+    assert sealed is not None
+    assert sealed.is_sealed
+    assert lineage.after_skipping(Gap(GapKind.STREAM_REPLACED, ""), positions, now_ms=1) is None
+
+
+# -- generated trees -------------------------------------------------------------------------------
 
 
 @st.composite
-def _scenes(draw: st.DrawFn, ages_h: Sequence[float] = (0, 19, 21, 25)) -> _Scene:
-    count = draw(st.integers(1, 9))
-    listed: list[Shard] = []
-    positions: dict[str, ShardPosition] = {}
-    for index in range(count):
-        name = f"shard-{index}"
-        parent_index = draw(st.none() | st.integers(-1, index - 1))
-        parent = None if parent_index is None else f"shard-{parent_index}"
-        ending = draw(st.sampled_from([None, "9"]))
-        if draw(st.booleans()):
-            listed.append(Shard(name, parent, "1", ending))
-        if draw(st.booleans()) or (index == count - 1 and not positions):
-            kind, age_h = draw(st.sampled_from(PositionKind)), draw(st.sampled_from(ages_h))
-            positions[name] = _at(name, kind, parent, age_h=age_h)
-    live = draw(st.sets(st.sampled_from(sorted(positions))))
-    return _Scene(tuple(listed), positions, frozenset(live))
-
-
-@given(_scenes())
-@examples
-def test_every_shard_is_placed_once_or_explained(scene: _Scene) -> None:
-    plan = scene.plan()
-    placed = Counter(
-        [
-            *_names(plan.read),
-            *plan.waiting,
-            *plan.orphans,
-            *(gap.shard_id for gap in plan.gaps if gap.shard_id is not None),
+def trees(draw: st.DrawFn) -> list[Shard]:
+    """A forest as DynamoDB makes them: roll-overs and splits, some roots' parents trimmed."""
+    shards: list[Shard] = []
+    leaves: list[str] = []
+    for root in range(draw(st.integers(1, 4))):
+        parent = draw(st.sampled_from([None, f"trimmed-{root}"]))
+        shards.append(shard(f"s{len(shards):03d}", parent))
+        leaves.append(shards[-1].shard_id)
+    for _ in range(draw(st.integers(0, 15))):
+        closing = draw(st.sampled_from(leaves))
+        leaves.remove(closing)
+        shards = [
+            dataclasses.replace(each, ending_sequence_number="9")
+            if each.shard_id == closing
+            else each
+            for each in shards
         ]
-    )
-    everybody = {shard.shard_id for shard in scene.listed} | set(scene.positions)
-    explained = {name for name in everybody if scene.is_explained(name)}
-    assert set(placed) == everybody - explained
-    assert all(times == 1 for times in placed.values())
-    assert set(_names(plan.adopted)) == set(_names(plan.read)) - set(scene.positions)
-    assert set(plan.leaves) | set(plan.forgettable) <= explained
+        for _ in range(draw(st.sampled_from([1, 1, 2]))):
+            shards.append(shard(f"s{len(shards):03d}", closing))
+            leaves.append(shards[-1].shard_id)
+    return shards
 
 
-@given(_scenes())
-@examples
-def test_nothing_is_read_whose_known_or_listed_parent_is_not_sealed(scene: _Scene) -> None:
-    """Field case S08."""
-    listed = {shard.shard_id for shard in scene.listed}
-    for position in scene.plan().read:
+def parents_of(shards: Iterable[Shard]) -> Mapping[str, str | None]:
+    return {each.shard_id: each.parent_shard_id for each in shards}
+
+
+@given(trees(), st.data())
+def test_every_shard_is_read_once_after_its_parent_whatever_listings_hide(
+    shards: list[Shard], data: st.DataObject
+) -> None:
+    """Shards end in any order, children are listed late: still each is read, parents first."""
+    parents: Mapping[str, str | None] = parents_of(shards)
+    roots = [each for each in shards if parents[each.shard_id] not in parents]
+    positions = {p.shard_id: p for p in lineage.first_positions(roots, BASELINE)}
+    sealed: list[str] = []
+    hidden = set(data.draw(st.sets(st.sampled_from(shards), max_size=5))) - set(roots)
+    for _ in range(2 * len(shards) + 2):
+        visible = [each for each in shards if each not in hidden]
+        found = plan(visible, positions.values(), live=sealed)
+        assert found.gaps == ()
+        for position in found.read:
+            parent = parents[position.shard_id]
+            assert parent is None or parent not in parents or positions[parent].is_sealed
+            assert position.shard_id not in sealed
+        assert names(found.adopted) <= names(found.read)
+        assert not set(found.waiting) & names(found.read)
+        if not found.read:
+            if not hidden:
+                break
+            hidden.clear()
+            continue
+        ending = data.draw(st.sampled_from(sorted(names(found.read))))
+        (position,) = (each for each in found.read if each.shard_id == ending)
+        positions[ending] = position.sealed()
+        sealed.append(ending)
+        shows_one_more: bool = data.draw(_BOOLEANS)
+        if hidden and shows_one_more:
+            hidden.pop()
+    assert sorted(sealed) == sorted(parents)
+
+
+@given(trees(), st.data())
+def test_every_listed_shard_has_exactly_one_place(shards: list[Shard], data: st.DataObject) -> None:
+    """Read, waiting, orphaned, lost, or already sealed: nothing falls through."""
+    parents = parents_of(shards)
+    kinds = st.sampled_from([K.TRIM_HORIZON, K.AFTER_SEQUENCE_NUMBER, K.SHARD_END])
+    known = data.draw(st.sets(st.sampled_from(sorted(parents)), min_size=1))
+    age_h = data.draw(st.sampled_from([1, 22, 30]))
+    positions = [at(name, data.draw(kinds), parents[name], age_h=age_h) for name in sorted(known)]
+    found = plan(shards, positions)
+    gaps = {gap.shard_id for gap in found.gaps}
+    sealed = {position.shard_id for position in positions if position.is_sealed}
+    for name in parents:
+        places = [
+            name in names(found.read),
+            name in found.waiting,
+            name in found.orphans,
+            name in gaps,
+            name in sealed,
+        ]
+        is_finished_long_ago = name not in known and _has_begun_descendant(name, shards, positions)
+        assert sum(places) == (0 if is_finished_long_ago else 1), (name, places)
+
+
+def _has_begun_descendant(
+    name: str, shards: Iterable[Shard], positions: Iterable[ShardPosition]
+) -> bool:
+    parents = parents_of(shards)
+    known = {position.shard_id for position in positions}
+    for position in positions:
+        if position.kind is K.TRIM_HORIZON:
+            continue
         parent = position.parent_shard_id
-        if parent in scene.positions:
-            assert scene.positions[parent].is_sealed
-        elif parent in listed:
-            assert position.kind is not _HORIZON or scene.is_explained(parent)
-
-
-@given(_scenes())
-@examples
-def test_what_is_adopted_begins_at_its_beginning(scene: _Scene) -> None:
-    """Field case S07."""
-    for position in scene.plan().adopted:
-        assert (position.kind, position.pinned_at_ms) == (_HORIZON, None)
-        assert position.stream_arn == _ARN
-
-
-@given(_scenes(), st.randoms(use_true_random=False))
-@examples
-def test_the_order_of_a_listing_does_not_matter(scene: _Scene, random: Random) -> None:
-    shuffled = list(scene.listed)
-    random.shuffle(shuffled)
-    before, after = scene.plan(), scene.plan(shuffled)
-    assert set(before.read) == set(after.read)
-    assert set(before.gaps) == set(after.gaps)
-    assert (before.waiting, before.leaves) == (after.waiting, after.leaves)
-    assert (before.orphans, before.forgettable) == (after.orphans, after.forgettable)
-
-
-@given(_scenes(ages_h=(0, 1, 19)))
-@examples
-def test_a_fresh_life_has_no_gap(scene: _Scene) -> None:
-    assert scene.plan().gaps == ()
-
-
-@given(_scenes())
-@examples
-def test_gaps_that_are_let_pass_come_to_an_end(scene: _Scene) -> None:
-    """What ``gap.policy=skip`` does, until everything is read, waits, or is done."""
-    positions = dict(scene.positions)
-    listed = {shard.shard_id: shard for shard in scene.listed}
-    for _ in range(20):
-        plan = replace(scene, positions=positions).plan()
-        if not plan.gaps:
-            return
-        for gap in plan.gaps:
-            assert gap.shard_id is not None
-            position = lineage.after_skipping(gap, positions, now_ms=_NOW_MS)
-            positions[gap.shard_id] = position or lineage.adopt(
-                listed[gap.shard_id], positions, None, _NOW_MS
-            )
-    pytest.fail(f"gaps remain: {plan.gaps}")
+        while parent is not None and parent not in known:
+            if parent == name:
+                return True
+            parent = parents.get(parent)
+    return False
