@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectd.connectors.dynamodb import lineage
@@ -21,6 +21,9 @@ from connectd.connectors.dynamodb.offsets import PositionKind, ShardPosition
 from connectd.connectors.dynamodb.source_api import Shard
 from connectd.model.ids import SequenceNumber
 from tests.kit.items import examples
+
+_many_scenes = settings(examples, max_examples=max(examples.max_examples // 2, 1))
+"""A scene is large: half as many do for CI."""
 
 _HOUR_MS = 3_600_000
 _NOW_MS = 1_700_000_000_000
@@ -92,9 +95,7 @@ def test_grandchildren_wait_as_well() -> None:
     assert _plan(listed, _at("p", _END)).waiting == ("g",)
 
 
-# -- first positions ------------------------------------------------------------------------------
-
-_BASELINE = Baseline(_ARN, init_sync_start_ms=7, position_ms=_NOW_MS)
+# -- hidden parents -------------------------------------------------------------------------------
 
 
 def _born(age_h: float, number: int = 1) -> str:
@@ -120,7 +121,7 @@ def test_listed_parents_are_not_hidden_and_ids_of_emulators_tell_nothing() -> No
 
 def test_a_scan_that_outlasts_the_stream_is_found_at_its_end() -> None:
     """Field case I03: positions from before the scan, 30 hours later."""
-    before = replace(_BASELINE, position_ms=_NOW_MS - 30 * _HOUR_MS)
+    before = Baseline(_ARN, init_sync_start_ms=7, position_ms=_NOW_MS - 30 * _HOUR_MS)
     found = lineage.first_positions([_open("a"), _closed("p"), _closed("c", "p")], before)
     plan = _plan([_open("a"), _open("g", "c")], *found)
     assert {gap.shard_id: gap.kind for gap in plan.gaps} == {
@@ -201,7 +202,7 @@ def _scenes(draw: st.DrawFn, ages_h: Sequence[float] = (0, 19, 21, 25)) -> _Scen
 
 
 @given(_scenes())
-@examples
+@_many_scenes
 def test_every_shard_is_placed_once_or_explained(scene: _Scene) -> None:
     plan = scene.plan()
     placed = Counter(
@@ -221,7 +222,7 @@ def test_every_shard_is_placed_once_or_explained(scene: _Scene) -> None:
 
 
 @given(_scenes())
-@examples
+@_many_scenes
 def test_nothing_is_read_whose_known_or_listed_parent_is_not_sealed(scene: _Scene) -> None:
     """Field case S08."""
     listed = {shard.shard_id for shard in scene.listed}
@@ -234,7 +235,7 @@ def test_nothing_is_read_whose_known_or_listed_parent_is_not_sealed(scene: _Scen
 
 
 @given(_scenes())
-@examples
+@_many_scenes
 def test_what_is_adopted_begins_at_its_beginning(scene: _Scene) -> None:
     """Field case S07."""
     for position in scene.plan().adopted:
@@ -243,7 +244,7 @@ def test_what_is_adopted_begins_at_its_beginning(scene: _Scene) -> None:
 
 
 @given(_scenes(), st.randoms(use_true_random=False))
-@examples
+@_many_scenes
 def test_the_order_of_a_listing_does_not_matter(scene: _Scene, random: Random) -> None:
     shuffled = list(scene.listed)
     random.shuffle(shuffled)
@@ -255,13 +256,13 @@ def test_the_order_of_a_listing_does_not_matter(scene: _Scene, random: Random) -
 
 
 @given(_scenes(ages_h=(0, 1, 19)))
-@examples
+@_many_scenes
 def test_a_fresh_life_has_no_gap(scene: _Scene) -> None:
     assert scene.plan().gaps == ()
 
 
 @given(_scenes())
-@examples
+@_many_scenes
 def test_gaps_that_are_let_pass_come_to_an_end(scene: _Scene) -> None:
     """What ``gap.policy=skip`` does, until everything is read, waits, or is done."""
     positions = dict(scene.positions)
