@@ -78,4 +78,8 @@ async def retry(
         sleep=clock.sleep,
         reraise=True,
     )
-    return await retrying(call)
+
+    async def attempt() -> T:  # a lambda that returns an awaitable is awaited here
+        return await call()
+
+    return await retrying(attempt)

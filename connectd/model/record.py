@@ -131,12 +131,13 @@ class RecordBatch:
 class Seal:
     """The end of a source partition: resolves when everything before it is acknowledged.
 
+    A None offset removes the partition: what it stood for is over and needs no place any more.
     ``on_committed`` is called on the loop once the seal's offset is durable. A seal asks for a
     commit without waiting for the flush interval, since others (child shards) wait for it.
     """
 
     source_partition: SourcePartition
-    source_offset: SourceOffset
+    source_offset: SourceOffset | None
     on_committed: Callable[[], None] | None = None
 
 

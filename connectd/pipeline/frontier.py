@@ -29,7 +29,7 @@ class FrontierEntry:
         self,
         frontier: AckFrontier,
         partition: SourcePartition,
-        offset: SourceOffset,
+        offset: SourceOffset | None,
         on_acked: Callable[[], None] | None,
         on_committed: Callable[[], None] | None,
     ) -> None:
@@ -52,7 +52,7 @@ class FrontierEntry:
 class Committable:
     """Positions that may be made durable, and whom to tell when they are."""
 
-    offsets: dict[SourcePartition, SourceOffset]
+    offsets: dict[SourcePartition, SourceOffset | None]
     on_committed: tuple[Callable[[], None], ...]
 
 
@@ -72,7 +72,7 @@ class AckFrontier:
     def __init__(self, *, on_committable: Callable[[bool], None] | None = None) -> None:
         """``on_committable(is_urgent)`` is told whenever something new may be committed."""
         self._queues: dict[SourcePartition, deque[FrontierEntry]] = {}
-        self._offsets: dict[SourcePartition, SourceOffset] = {}
+        self._offsets: dict[SourcePartition, SourceOffset | None] = {}
         self._on_committed: list[Callable[[], None]] = []
         self._on_committable = on_committable
         self._entries = 0
@@ -80,7 +80,7 @@ class AckFrontier:
     def submit(
         self,
         partition: SourcePartition,
-        offset: SourceOffset,
+        offset: SourceOffset | None,
         *,
         on_acked: Callable[[], None] | None = None,
         on_committed: Callable[[], None] | None = None,

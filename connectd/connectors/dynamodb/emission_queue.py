@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from connectd.errors import InvariantError
 from connectd.model.record import Emission, RecordBatch, Seal, SourceOffset, SourcePartition
 
-REMOVED: Final = cast("SourceOffset", None)
+REMOVED: Final = None
 """The offset that removes a source partition: stores write a tombstone for it."""
 
 
@@ -81,13 +81,13 @@ class EmissionQueue:
         self._emissions.append((emission, False))
         self._has_news.set()
 
-    async def commit(self, partition: SourcePartition, offset: SourceOffset) -> None:
+    async def commit(self, partition: SourcePartition, offset: SourceOffset | None) -> None:
         """Add a seal and wait until its offset is durable."""
         is_durable = asyncio.Event()
         self.put(Seal(partition, offset, is_durable.set))
         await is_durable.wait()
 
-    async def commit_all(self, offsets: dict[SourcePartition, SourceOffset]) -> None:
+    async def commit_all(self, offsets: Mapping[SourcePartition, SourceOffset | None]) -> None:
         """Add a seal for each offset, in order, and wait until all are durable."""
         missing = len(offsets)
         is_durable = asyncio.Event()

@@ -56,6 +56,13 @@ async def test_retriable_errors_are_retried_until_success_and_each_wait_is_told(
 
 
 @virtual
+async def test_a_lambda_that_returns_an_awaitable_is_retried_like_a_coroutine_function() -> None:
+    call = Scripted(ThrottledError("one"))
+    assert await retry(lambda: call(), clock=LoopClock(), policy=Backoff()) == "done"
+    assert call.calls == 2
+
+
+@virtual
 async def test_the_wait_that_was_asked_for_is_kept() -> None:
     loop = asyncio.get_running_loop()
     before_s = loop.time()

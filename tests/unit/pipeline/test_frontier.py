@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectd.errors import InvariantError
-from connectd.model.record import SourcePartition
+from connectd.model.record import SourceOffset, SourcePartition
 from connectd.pipeline.frontier import AckFrontier
 
 _A = SourcePartition.of({"table_name": "orders", "segment": 0})
@@ -95,6 +95,13 @@ def test_statistics_show_the_fullest_partition() -> None:
     assert statistics.oldest_unresolved == _B
 
 
+def _page(offset: SourceOffset | None) -> int:
+    assert offset is not None
+    page = offset["page"]
+    assert isinstance(page, int)
+    return page
+
+
 @given(
     sizes=st.lists(st.integers(1, 12), min_size=1, max_size=4),
     seed=st.integers(0, 2**32),
@@ -119,12 +126,11 @@ def test_in_any_order_of_acknowledgements_a_commit_never_passes_the_prefix(
         acked[name].add(page)
         if dice.random() < take_chance:
             for moved, offset in frontier.take().offsets.items():
-                position = offset["page"]
-                assert isinstance(position, int)
+                position = _page(offset)
                 assert acked[moved] >= set(range(1, position + 1))
                 assert position > committed[moved]
                 committed[moved] = position
     for moved, offset in frontier.take().offsets.items():
-        committed[moved] = int(str(offset["page"]))
+        committed[moved] = _page(offset)
     assert committed == dict(zip(names, sizes, strict=True))
     assert frontier.entries == 0

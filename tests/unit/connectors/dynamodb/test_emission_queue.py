@@ -52,7 +52,8 @@ def _seal(number: int) -> Seal:
 
 
 def _numbers(emissions: list[RecordBatch | Seal]) -> list[object]:
-    return [emission.source_offset["page"] for emission in emissions]
+    offsets = [emission.source_offset for emission in emissions]
+    return [None if offset is None else offset["page"] for offset in offsets]
 
 
 async def _started(work: Coroutine[Any, Any, Any], jobs: JobGroup, name: str = "job") -> None:
