@@ -38,6 +38,7 @@ _PAIR: Final = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_PASSWORD_INSIDE: Final = re.compile(r"""\bpassword\s*=\s*["']?([^"';\s]+)""")
 
 _secrets: dict[str, None] = {}
 _longest_first: tuple[str, ...] | None = ()
@@ -51,13 +52,16 @@ def is_secret_name(name: str) -> bool:
 def register_secret(text: str) -> None:
     """Hide this string in every line from now on, as it is and as JSON and URLs spell it.
 
-    Shorter ones than ``SECRET_LENGTH_MIN`` are not registered.
+    So are passwords inside of it, as in the text of a JAAS login. Strings shorter than
+    ``SECRET_LENGTH_MIN`` are not registered.
     """
-    if len(text) < SECRET_LENGTH_MIN:
-        return
-    for spelling in {text, json.dumps(text)[1:-1], repr(text)[1:-1], quote(text, safe="")}:
-        _secrets.pop(spelling, None)
-        _secrets[spelling] = None
+    for secret in (text, *_PASSWORD_INSIDE.findall(text)):
+        if len(secret) < SECRET_LENGTH_MIN:
+            continue
+        plain = json.dumps(secret)[1:-1]
+        for spelling in {secret, plain, repr(secret)[1:-1], quote(secret, safe="")}:
+            _secrets.pop(spelling, None)
+            _secrets[spelling] = None
     while len(_secrets) > SECRETS_MAX:
         del _secrets[next(iter(_secrets))]
     _order_anew()

@@ -115,6 +115,11 @@ def test_the_longer_of_two_overlapping_secrets_is_hidden_whole() -> None:
     assert redact_text("<abcdefgh>") == f"<{HIDDEN}>"
 
 
+def test_the_password_inside_of_a_registered_login_is_hidden_by_itself() -> None:
+    redaction.register_secret('x.PlainLoginModule required username="u" password="hunter2";')
+    assert redact_text("login of u with hunter2 failed") == f"login of u with {HIDDEN} failed"
+
+
 def test_a_short_string_is_no_secret() -> None:
     redaction.register_secret("e")
     assert redact_text("hello") == "hello"
