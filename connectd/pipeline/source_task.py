@@ -164,8 +164,10 @@ class SourceTaskRunner:
                 self._jobs.spawn("commit", self._committer.run(), service=True)
                 await self._ended.wait()
             finally:
-                await self._wind_down()
-                await self._producers.release(producer)
+                try:
+                    await self._wind_down()
+                finally:  # also when the stop ladder has had enough of winding down
+                    await self._producers.release(producer)
         if self._failure is not None:
             raise self._failure
 
@@ -319,30 +321,30 @@ class SourceTaskRunner:
         self._ended.set()
 
     async def _wind_down(self) -> None:
-        await self._jobs.stop()
+        try:
+            await self._jobs.stop()
+            await self._commit_the_rest()
+        finally:
+            if self._frontier.entries or self._frontier.has_committable:
+                self._on_tail_left()
+            await self._task.stop()
+
+    async def _commit_the_rest(self) -> None:
+        """The last commits, within ``commit_timeout_s`` for both and for what lies between."""
         deadline_s = self._settings.commit_timeout_s
         try:
             async with asyncio.timeout(deadline_s):
+                # What is acknowledged by now does not wait for what may never be.
+                await self._committer.flush()
                 await self._is_drained.wait()
+                await self._committer.flush()
         except TimeoutError:
             _log.warning(
-                "stopping: records not acknowledged in time, they will be sent again",
+                "stopping: not all is acknowledged and committed in time, a tail is sent again",
                 sends=self._in_flight,
                 deadline_s=deadline_s,
                 **self._log_fields,
             )
-        try:
-            async with asyncio.timeout(deadline_s):
-                await self._committer.flush()
-        except TimeoutError:
-            _log.warning(
-                "stopping: last commit came too late, a tail will be sent again",
-                deadline_s=deadline_s,
-                **self._log_fields,
-            )
-        if self._frontier.entries or self._frontier.has_committable:
-            self._on_tail_left()
-        await self._task.stop()
 
 
 def _named(failure: kafka_producer.RecordFailure, partition: SourcePartition) -> ConnectdError:

@@ -248,6 +248,9 @@ class Rig:
         self.runner.signal_stop()
         await self._jobs.join(deadline_s=60)
 
+    async def cancel(self) -> None:
+        await self._jobs.cancel("run")
+
     @property
     def committed(self) -> list[object]:
         return [write[_SHARD] for write in self.writer.writes]
@@ -479,6 +482,37 @@ def test_stopping_waits_for_acknowledgements_that_are_under_way() -> None:
         rig.producer.answer(0)
         await rig.end()
         assert rig.committed == [{"n": 1}]
+
+    _virtual(scenario)
+
+
+def test_what_is_acknowledged_is_committed_before_a_page_that_never_is_is_given_up() -> None:
+    async def scenario() -> None:
+        rig = Rig([_batch(1, "a"), _batch(2, "b")])
+        await rig.begin()
+        rig.producer.answer(0)
+        rig.runner.signal_stop()
+        await rig.settle()
+        assert rig.committed == [{"n": 1}]
+        before_s = asyncio.get_running_loop().time()
+        await rig.end()
+        assert asyncio.get_running_loop().time() - before_s == pytest.approx(5.0, abs=0.1)
+        assert rig.committed == [{"n": 1}]
+        assert rig.tails_left == ["tail"]
+
+    _virtual(scenario)
+
+
+def test_a_task_that_is_cancelled_while_it_winds_down_gives_everything_back() -> None:
+    async def scenario() -> None:
+        rig = Rig([_batch(1, "a")])
+        await rig.begin()
+        rig.runner.signal_stop()
+        await rig.settle()
+        await rig.cancel()
+        assert rig.tails_left == ["tail"]
+        assert rig.task.is_stopped
+        assert rig.held_producers == 0
 
     _virtual(scenario)
 
