@@ -64,6 +64,9 @@ _log = structlog.get_logger(__name__)
 
 _REST_GRACE_S = 2.0
 
+_CLIENTS_S = 1.0
+"""What is kept of the grace period for ending clients, once tasks and stores are through."""
+
 _BROKER_QUIET_S = 3.0
 """A broker that takes longer to answer at the start is worth a line in the log."""
 
@@ -176,6 +179,7 @@ class WorkerApp:
         self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._stop_until_s = 0.0
         self._failure: BaseException | None = None
         self._has_tail_left = False
         self._cluster_id: str | None = None
@@ -201,7 +205,7 @@ class WorkerApp:
                 self._rest.serve(create_api(herder, self._config.rest, self._clock)),
                 service=True,
             )
-            await self._ended.wait()
+            await wait_first(self._ended.wait(), self._stopping.wait())
         finally:
             await self._close()
         if self._failure is not None:
@@ -214,6 +218,10 @@ class WorkerApp:
                 await wait_first(self._find_broker(), self._stopping.wait())
             if not self._stopping.is_set():
                 await herder.run()
+        except asyncio.CancelledError:
+            _log.error("stopping: not done in time", grace_s=self._config.shutdown_grace_s)
+            self._has_tail_left = True
+            raise
         finally:
             self._ended.set()
 
@@ -250,6 +258,8 @@ class WorkerApp:
         self._stop()
 
     def _stop(self) -> None:
+        if not self._stopping.is_set():
+            self._stop_until_s = self._clock.monotonic() + self._config.shutdown_grace_s
         self._stopping.set()
         if self._herder is not None:
             self._herder.stop()
@@ -263,12 +273,13 @@ class WorkerApp:
     async def _close(self) -> None:
         self._stop()
         self._rest.stop()
-        left_behind = await self._jobs.stop(grace_s=self._config.shutdown_grace_s)
+        grace_s = max(0.0, self._stop_until_s - self._clock.monotonic() - _CLIENTS_S)
+        left_behind = await self._jobs.stop(grace_s=grace_s, hard_s=_CLIENTS_S)
         if left_behind:
             _log.error("stopping: services did not end in time", jobs=left_behind)
             self._has_tail_left = True
         self._rest.close()
-        await self._producers.close(deadline_s=self._config.offset_flush_timeout_s)
+        await self._producers.close(deadline_s=_CLIENTS_S)
         await self._aws.close()
 
     # -- wiring ---------------------------------------------------------------------------------
