@@ -18,6 +18,7 @@ import pytest
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_for
 from tests.integration.worker_rig import Rig
+from tests.simulation.workload import Workload, judge
 
 pytestmark = pytest.mark.kafka("control")
 
@@ -135,6 +136,28 @@ def test_positions_move_with_what_a_slow_broker_acknowledges(rig: Rig) -> None:
 
     assert seen == sorted(seen)
     assert_every_item_arrived(rig, items)
+
+
+def test_a_broker_that_is_killed_and_comes_back_loses_nothing(rig: Rig) -> None:
+    rig.create_table("t")
+    rig.create(init__sync__skip="true")
+    rig.wait_following("t")
+    load = Workload(rig.control, "t", seed=3, writes_max=100_000)
+    load.start()
+    rig.wait(lambda: rig.row("t")["records_sent"] >= 100, "a part of the load")
+    pid = rig.worker.pid
+
+    with rig.broker.away():
+        written = load.version
+        rig.wait(lambda: load.version > written + 100, "writes meanwhile")
+
+    load.stop()
+    rig.wait_equal("t")
+    verdict = judge(rig.control, "t", rig.broker.bootstrap, rig.topic("t"))
+    assert verdict.faults == ()
+    assert rig.worker.pid == pid
+    assert rig.worker.running
+    assert rig.states() == ("RUNNING", "RUNNING")
 
 
 def test_fifty_connectors_are_up_soon_after_a_restart(rig: Rig) -> None:

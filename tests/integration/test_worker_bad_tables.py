@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.process import FakeProcess
 from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import free_ports
 from tests.integration.worker_rig import Rig, prefix_of
 
 pytestmark = pytest.mark.kafka
@@ -112,6 +114,23 @@ def test_a_connector_that_was_refused_recovers_by_a_restart_once_it_is_allowed(r
 
     rig.wait_states("RUNNING", "RUNNING")
     rig.wait_equal("t")
+
+
+def test_a_service_that_is_away_is_waited_for_and_the_table_says_so(rig: Rig) -> None:
+    port = free_ports(1)[0]
+    url = f"http://127.0.0.1:{port}"
+    rig.create(dynamodb__service__endpoint=url, resource__tagging__service__endpoint=url)
+    rig.wait(lambda: "Could not connect" in rig.row("*").get("reason", ""), "a word about it")
+
+    with FakeProcess(port=port) as service:
+        tags = {"datalake-ingest": "yes", "environment": "dev"}
+        service.control.create_table(table="late", tags=tags)
+        service.control.put(table="late", item={"id": {"S": "a"}})
+        rig.wait_following("late")
+        assert "*" not in rig.rows()
+        rig.wait(lambda: len(rig.records("late")) >= 1, "the item")
+    rig.wait(lambda: "Cannot connect" in rig.row("late")["reason"], "a word about it")
+    assert rig.states() == ("RUNNING", "RUNNING")
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,23 @@ def test_an_idle_task_is_paused_promptly_and_what_comes_meanwhile_is_sent_after_
     assert rig.ops("t").count("r") == 3
 
 
+def test_a_scan_that_is_paused_goes_on_where_it_was(rig: Rig) -> None:
+    rig.create_table("t", items=200)
+    rig.control.latency(operation="Scan", delay_s=0.05)
+    rig.create(init__sync__page__size="5", init__sync__lookback__ms="0")
+    rig.wait(lambda: rig.row("t").get("items_scanned", 0) >= 20, "a part of the scan")
+
+    rig.expect(202, "PUT", f"{rig.path}/pause")
+
+    rig.wait_states("PAUSED", "PAUSED")
+    rig.wait(lambda: len(keys(rig)) == len(keys(rig)), "what was under way to arrive")
+    assert len(keys(rig)) < 200
+    rig.expect(202, "PUT", f"{rig.path}/resume")
+    rig.wait_following("t")
+    rig.wait_equal("t")
+    assert rig.ops("t") == ["r"] * 200
+
+
 def test_a_paused_connector_stays_paused_over_a_restart_of_its_tasks(rig: Rig) -> None:
     in_sync(rig)
     rig.expect(202, "PUT", f"{rig.path}/pause")

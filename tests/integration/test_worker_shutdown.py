@@ -6,6 +6,7 @@ is a replay. A table that is only followed (``init.sync.skip``) gives one record
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.crash]
 
 ITEMS = 400
 PAGE = 10
+EXIT_S = 2.0  # of the interpreter, on a busy machine
 WRITES_MAX = 100_000  # more than a test takes; it stops the load itself
 FLUSH_INTERVAL_S = 0.1
 WRITES_PER_S_MAX = 500.0  # the workload pauses 2 ms after each
@@ -57,7 +59,7 @@ def followed_under_load(rig: Rig) -> Workload:
     rig.wait_following("t")
     load = Workload(rig.control, "t", seed=1, writes_max=WRITES_MAX)
     load.start()
-    rig.wait(lambda: len(versions(rig)) >= 100, "a part of the load")
+    rig.wait(lambda: rig.row("t")["records_sent"] >= 100, "a part of the load")
     return load
 
 
@@ -65,8 +67,7 @@ def finish(rig: Rig, load: Workload) -> None:
     """The worker runs again: let some more writes come, then everything come to rest."""
     assert load.running
     rig.wait_following("t")
-    before = len(versions(rig))
-    rig.wait(lambda: len(versions(rig)) > before, "a record of the new life")
+    rig.wait(lambda: rig.row("t")["records_sent"] > 0, "a record of the new life")
     load.stop()
     rig.wait_equal("t")
     written = {
@@ -123,6 +124,30 @@ def test_kill_9_during_the_scan_repeats_few_pages(rig: Rig) -> None:
     rig.wait_equal("t")
     # 20 pages per second, so two come within a flush interval; and some are under way.
     assert replays(rig) <= 6 * PAGE
+
+
+@pytest.mark.kafka("control")
+def test_sigterm_while_the_broker_is_silent_ends_in_time_and_its_code_tells_of_the_tail(
+    kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path
+) -> None:
+    limits = {
+        "offset.flush.timeout.ms": "500",
+        "task.shutdown.graceful.timeout.ms": "1000",
+        "connectd.shutdown.grace.ms": "4000",
+    }
+    with Rig(kafka_broker, kafka_prefix, tmp_path, properties=limits) as rig:
+        scanning_slowly(rig)
+        with kafka_broker.paused():
+            # Something is sent that nobody acknowledges.
+            scanned = rig.row("t")["items_scanned"]
+            rig.wait(lambda: rig.row("t")["items_scanned"] > scanned, "another page")
+            began = time.monotonic()
+            assert rig.worker.sigterm() == 3
+            assert time.monotonic() - began < 4.0 + EXIT_S
+        rig.worker.start()
+
+        rig.wait_following("t")
+        rig.wait_equal("t")
 
 
 def test_a_worker_that_starts_again_scans_nothing_again(rig: Rig) -> None:

@@ -207,7 +207,7 @@ class Rig:
         return f"{self.prefix}{self.name}-{table}"
 
     def records(self, table: str) -> list[TopicRecord]:
-        """All records of a table's topic."""
+        """All records of a table's topic; not while something is written to it without pause."""
         return read_topic(self.broker.bootstrap, self.topic(table))
 
     def values(self, table: str) -> list[Any]:

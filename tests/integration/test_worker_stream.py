@@ -1,0 +1,111 @@
+"""What comes out of a stream at the other end, through a real worker and a real broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.harness.kafka import KafkaBroker
+from tests.integration.worker_rig import Rig, prefix_of
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
+        yield rig
+
+
+@pytest.fixture
+def rig(shared: Rig) -> Iterator[Rig]:
+    with shared.lent() as rig:
+        yield rig
+
+
+def in_sync(rig: Rig, items: int = 3, **keys: str) -> None:
+    rig.create_table("t", items=items)
+    rig.create(init__sync__lookback__ms="0", **keys)
+    rig.wait_following("t")
+    rig.wait_equal("t")
+
+
+def only_position(rig: Rig) -> Any:
+    ((_, offset),) = rig.shard_offsets()
+    return offset.get("sequence_number")
+
+
+def test_a_delete_is_a_message_and_a_tombstone_without_bytes(rig: Rig) -> None:
+    """V16."""
+    in_sync(rig)
+
+    rig.control.delete(table="t", key={"id": {"S": "k1"}})
+
+    rig.wait(lambda: len(rig.records("t")) == 5, "message and tombstone")
+    message, tombstone = rig.records("t")[-2:]
+    assert message.key == tombstone.key == b'{"id":"k1"}'
+    assert message.value_json["op"] == "d"
+    assert tombstone.value is None
+    assert rig.expect(200, "GET", f"{rig.path}/topics").body == {
+        rig.name: {"topics": [rig.topic("t")]}
+    }
+
+
+def test_records_that_are_left_out_move_the_position_and_end_their_shard(rig: Rig) -> None:
+    """O06, S19: the last record of a shard is one that is not copied."""
+    in_sync(rig, ttl__deletes="drop")
+    (parent,) = rig.control.open_shards(table="t")
+    before = only_position(rig)
+
+    rig.control.ttl_delete(table="t", key={"id": {"S": "k0"}})
+
+    rig.wait(lambda: only_position(rig) != before, "the position to move")
+    assert len(rig.records("t")) == 3
+    rig.control.roll_over(table="t", shard=parent)
+    rig.put("t", 7)
+    rig.wait(lambda: len(rig.records("t")) == 4, "a record of the child")
+    rig.expect(202, "POST", f"{rig.path}/restart?includeTasks=true")
+    rig.wait_states("RUNNING", "RUNNING")
+    rig.put("t", 8)
+    rig.wait(lambda: len(rig.records("t")) == 5, "the next record")
+    assert [record.key_json["id"] for record in rig.records("t")[-2:]] == ["k7", "k8"]
+
+
+def test_a_split_keeps_the_order_of_each_key(rig: Rig) -> None:
+    in_sync(rig)
+    for version in range(30):
+        if version % 10 == 5:
+            for shard in rig.control.open_shards(table="t"):
+                rig.control.split_shard(table="t", shard=shard)
+        for number in range(4):
+            rig.put("t", number, v={"N": str(version)})
+
+    rig.wait_equal("t")
+
+    seen: dict[str, list[int]] = {}
+    for record in rig.records("t"):
+        document = json.loads(record.value_json["document"])
+        if "v" in document:
+            seen.setdefault(record.key_json["id"], []).append(int(document["v"]["n"]))
+    assert seen == {f"k{number}": list(range(30)) for number in range(4)}
+
+
+def test_numbers_and_names_arrive_as_they_are(rig: Rig) -> None:
+    in_sync(rig)
+    googol = "1" + "0" * 100
+    item: dict[str, dict[str, Any]] = {
+        "n": {"N": "1234567890123456789012345678901234567.8"},
+        "名前": {"S": "x"},
+        "a-b": {"NS": ["-0.5", googol]},
+    }
+
+    rig.put("t", 9, **item)
+
+    rig.wait_equal("t")
+    document = json.loads(rig.values("t")[-1]["document"])
+    assert document["n"] == {"n": "1234567890123456789012345678901234567.8"}
+    assert document["名前"] == {"s": "x"}
+    assert sorted(document["a-b"]["ns"]) == ["-0.5", googol]
