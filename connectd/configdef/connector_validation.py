@@ -227,6 +227,8 @@ def _warnings(config: Submitted, main_def: ConfigDef, catalogue: PluginCatalogue
     for name in config:
         if _is_undeclared(name, main_def):
             yield spelling.unknown_key(name, main_def.names())
+        elif name.startswith("topic.creation."):
+            yield f"'{name}' has no effect yet: topics are created by the broker, with its defaults"
     for part, kind in framework.CONVERTER_KINDS.items():
         class_key, prefix = f"{part}.converter", f"{part}.converter."
         settings = [

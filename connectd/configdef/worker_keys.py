@@ -171,7 +171,8 @@ def _tasks() -> list[ConfigKey]:
         "The settings that the policy Allowlist lets through, without the override prefix.",
         validators.non_null)
     key("topic.creation.enable", _BOOLEAN, True, _LOW,
-        "Whether topic.creation. keys of source connectors are obeyed.")
+        "Whether topic.creation. keys of source connectors are obeyed. Not yet: topics are "
+        "created by the broker, with its defaults.")
     key("topic.tracking.enable", _BOOLEAN, True, _LOW,
         "Whether the worker remembers to which topics a connector writes.")
     key("topic.tracking.allow.reset", _BOOLEAN, True, _LOW,

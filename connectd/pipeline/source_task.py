@@ -287,10 +287,18 @@ class SourceTaskRunner:
         encoding: PageEncoding,
         result: kafka_producer.SendResult,
     ) -> None:
-        if not self._settings.log_errors:
-            return
         errors: list[ConnectdError] = list(encoding.failures)
         errors.extend(_named(failure, partition) for failure in result.failures)
+        if not self._settings.log_errors:
+            # Tolerated is not unseen: the log says that records are left out, and why the first.
+            _log.warning(
+                "records skipped, as errors.tolerance=all asks; errors.log.enable=true shows each",
+                source=str(partition),
+                records=encoding.failure_count + result.failure_count,
+                first=str(errors[0]) if errors else "",
+                **self._log_fields,
+            )
+            return
         for error in errors:
             stage = error.stage if isinstance(error, RecordError) else "KAFKA_PRODUCE"
             _log.error(

@@ -267,8 +267,8 @@ class Herder:
         if not self._stopping.is_set():
             try:
                 async with asyncio.timeout(self.settings.probe_deadline_s):
-                    await self._ticked.wait()
-                    answered = True
+                    await wait_first(self._ticked.wait(), self._stopping.wait())
+                    answered = self._ticked.is_set()
             except TimeoutError:
                 answered = False
         return health.judge(

@@ -41,6 +41,7 @@ class TaskLife:
         self._create = create
         self._target = target
         self._runner: TaskRunner | None = None
+        self._failure: Exception | None = None
         self._is_stopping = False
         self._ended = asyncio.Event()
 
@@ -65,6 +66,7 @@ class TaskLife:
             self._pen.report(LifecycleEvent.SHUT_DOWN)
             raise
         except Exception as error:
+            self._failure = error
             self._pen.report(LifecycleEvent.FAILED, error)
         finally:
             self._ended.set()
@@ -96,10 +98,16 @@ class TaskLife:
         self.signal_stop()
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        """Progress of the task's inputs; nothing once it has ended."""
-        if self._runner is None or self._ended.is_set():
+        """Progress of the task's inputs; of a failed task their last, shown as failed."""
+        if self._runner is None:
             return ()
-        return self._runner.tables()
+        rows = self._runner.tables()
+        if not self._ended.is_set():
+            return rows
+        if self._pen.state is not State.FAILED:
+            return ()
+        reason = f"the task has failed: {self._failure}"
+        return [{**row, "state": "FAILED", "reason": row.get("reason") or reason} for row in rows]
 
     # -- the stop ladder ------------------------------------------------------------------------
 

@@ -107,12 +107,17 @@ class Rig:
         return self._fake.control
 
     def create_table(self, table: str, items: int = 0, **arguments: object) -> None:
-        """A tagged table with a stream and so many items."""
+        """A tagged table with a stream, and so many items that are some seconds old.
+
+        Old enough for ``init.sync.lookback.ms`` 0 to leave their records out: the service tells
+        times in seconds.
+        """
         tags = {"datalake-ingest": "yes", "environment": "dev"}
         self.control.create_table(table=table, **{"tags": tags, **arguments})
         self._tables.add(table)
         for number in range(items):
             self.put(table, number)
+        self.control.clock_advance(by_s=2.0)
 
     def put(self, table: str, number: int, **attributes: Mapping[str, Any]) -> None:
         """Write item ``k<number>``."""

@@ -18,6 +18,7 @@ import structlog
 
 import connectd
 from connectd.aio.backoff import Backoff
+from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.definition import ConfigDef
@@ -36,6 +37,9 @@ _log = structlog.get_logger(__name__)
 
 FIRST_ROUND_DEADLINE_S: Final = 60.0
 """How long ``task_configs`` waits for the first round of discovery before it asks to be retried."""
+
+CLOCK_TOLERANCE_MS: Final = 3_600_000
+"""How far a time that a user writes may be ahead of this machine's clock."""
 
 ALL_TABLES: Final = "*"
 """Stands for the table in the row that shows a round of discovery failing."""
@@ -133,9 +137,12 @@ class DynamoDbSourceConnector:
 
         Any partition may be removed, also one that this connector would never write.
         """
+        latest_ms = int(LoopClock().wall_s() * 1000) + CLOCK_TOLERANCE_MS
         for partition, offset in offsets.items():
             if offset is not None:
-                stored_table.check_offset(stored_table.parse_partition(partition), offset)
+                name = stored_table.parse_partition(partition)
+                stored_table.check_offset(name, offset)
+                stored_table.check_times(offset, latest_ms=latest_ms)
         return True
 
     def tables(self) -> Sequence[Mapping[str, object]]:

@@ -24,6 +24,7 @@ from connectd.connectors.dynamodb.config import DynamoDbConfig, MessageSettings
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, InitSyncState
 from connectd.connectors.dynamodb.gaps import Gap, GapKind
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema, KeyType
+from connectd.connectors.dynamodb.naming import TopicNaming
 from connectd.connectors.dynamodb.offsets import TableState
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan import segments_for
@@ -117,7 +118,7 @@ def record_plan(description: TableDescription, settings: MessageSettings) -> Tab
     ordered = sorted(description.key_schema, key=lambda part: part.role != "HASH")
     return TablePlan(
         table=description.name,
-        topic=settings.topic(description.name),
+        topic=TopicNaming(settings.topic_prefix, settings.topic_map).topic(description.name),
         key_schema=KeySchema(
             tuple(KeyAttribute(part.attribute, cast("KeyType", part.type)) for part in ordered)
         ),

@@ -14,6 +14,9 @@ from connectd.connectors.dynamodb.offsets import SegmentPosition, ShardPosition,
 from connectd.errors import ConfigError
 from connectd.model.record import SourceOffset, SourcePartition
 
+SEGMENTS_MAX = 1_000_000
+"""DynamoDB's limit for a parallel scan (API reference of Scan)."""
+
 
 @dataclass(frozen=True)
 class StoredTable:
@@ -83,6 +86,27 @@ def check_offset(name: InputName, offset: SourceOffset) -> None:
         ShardPosition.from_offset(name.shard_id, offset)
     else:
         TableState.from_offset(name.table, offset)
+
+
+def check_times(offset: SourceOffset, *, latest_ms: int) -> None:
+    """Whether the times in an offset that a user wants to write can be true.
+
+    A start of INIT_SYNC in the future would have every change dropped as read by that scan.
+
+    Raises:
+        ConfigError: a time is negative or later than ``latest_ms``, or ``total_segments`` is none
+            that DynamoDB knows.
+    """
+    for name in ("init_sync_start", "init_sync_end", "position_ms", "pinned_at", "gap_ms"):
+        time_ms = offset.get(name)
+        if isinstance(time_ms, int) and not 0 <= time_ms <= latest_ms:
+            raise ConfigError(
+                f"offset has {name} {time_ms}, expected milliseconds since the epoch, not later "
+                f"than now ({latest_ms})"
+            )
+    segments = offset.get("total_segments")
+    if isinstance(segments, int) and not 1 <= segments <= SEGMENTS_MAX:
+        raise ConfigError(f"offset has total_segments {segments}, expected 1 to {SEGMENTS_MAX}")
 
 
 def load(table: str, stored: Mapping[SourcePartition, SourceOffset]) -> StoredTable:

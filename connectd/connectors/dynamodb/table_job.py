@@ -58,6 +58,10 @@ _log = structlog.get_logger(__name__)
 _LISTINGS_MAX: Final = 8
 """Listings that hide the parent of a young shard before that shard is taken for a first one."""
 
+START_MARGIN_MS: Final = 10_000
+"""What no lookback may take away: creation times are rounded down to the second (API reference of
+StreamRecord), and our idea of the service's time may differ by ``service_time``'s tolerance."""
+
 _LISTING: Final = Backoff(initial_s=0.5, max_s=30.0)
 
 
@@ -254,7 +258,11 @@ class TableJob:
             plan=self._require_plan(),
             info=state.info(),
             windows=self._windows,
-            drop_until_ms=state.init_sync_start_ms - config.lookback_ms if is_scanned else None,
+            drop_until_ms=(
+                state.init_sync_start_ms - config.lookback_ms - START_MARGIN_MS
+                if is_scanned
+                else None
+            ),
         )
         sync = StreamSync(
             self._scope,

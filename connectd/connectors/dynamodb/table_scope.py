@@ -33,6 +33,10 @@ _LOG_FROM_ATTEMPT: Final = 4
 """Throttling that a retry or two settles is an ordinary day (field case P08)."""
 
 
+READ_AGE_USUAL_S: Final = 10.0
+"""Shards are polled every few seconds at most; a longer silence adds to the lag that is shown."""
+
+
 @dataclass
 class ShardProgress:
     """The picture of one shard that is being read; ``last_read_s`` is monotonic."""
@@ -106,6 +110,8 @@ class TableProgress:
         """For people to look at: JSON-able. ``is_blocked``: the task's buffer is full."""
         age_s = self.last_read_age_s(now_s)
         lag_s = self.lag_s()
+        if lag_s is not None and age_s is not None and age_s > READ_AGE_USUAL_S:
+            lag_s += age_s  # what has not been read cannot be known to be at the tip
         return {
             "table": self.table,
             "task": task,

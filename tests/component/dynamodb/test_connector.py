@@ -399,6 +399,10 @@ def test_offsets_that_users_write_are_checked() -> None:
         (table, {"init_sync_state": "RUNNING"}),
         (shard, {"sequence_number": "12"}),
         (shard, finished),
+        (table, {**finished, "init_sync_start": 10**30}),
+        (table, {**finished, "init_sync_start": -1}),
+        (table, {**finished, "total_segments": -3}),
+        (table, {**finished, "total_segments": 10**9}),
     ]
     for partition, offset in refused:
         with pytest.raises(ConfigError):

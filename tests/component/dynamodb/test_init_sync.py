@@ -36,6 +36,27 @@ async def test_a_table_is_scanned_then_followed() -> None:
 
 
 @virtual
+async def test_without_any_lookback_a_change_in_the_second_of_the_start_is_not_lost() -> None:
+    """Creation times are whole seconds: such a change looks older than the scan."""
+    account = new_account()
+    table = account.add_table("orders")
+    table.put("k1", 1)
+    rig = Rig(account, {"init.sync.lookback.ms": "0"})
+
+    def change(emission: RecordBatch | Seal) -> None:
+        if isinstance(emission, RecordBatch) and "segment" in emission.source_partition.to_dict():
+            table.put("k1", 99)
+
+    await rig.sleep(0.4)
+    rig.on_emission = change
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    assert table.items["k1"] == 99
+    await rig.stop()
+
+
+@virtual
 async def test_the_state_is_durable_before_the_first_page_and_finished_after_the_last() -> None:
     account = new_account()
     table = account.add_table("orders")

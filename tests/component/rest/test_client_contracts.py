@@ -237,6 +237,9 @@ async def test_progress_of_tables_is_merged_from_connector_and_tasks() -> None:
         plane.probes["s"].latest(0).fail(ValueError("x"))
         await plane.settle()
         rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
-        assert [row["table_name"] for row in rows] == ["skipped", "t1"]
+        assert rows[1:] == [
+            {"table_name": "t0", "state": "FAILED", "reason": "the task has failed: x"},
+            {"table_name": "t1", "state": "SYNC"},
+        ]
         answer = await plane.client.get("/connectd/connectors/none/tables")
         assert (answer.status, answer.message) == (404, "Connector none not found")

@@ -280,7 +280,6 @@ def test_unknown_keys_are_warned_of_and_listed_without_errors() -> None:
 def test_keys_that_others_read_are_not_unknown() -> None:
     checked = check(
         {
-            "topic.creation.default.partitions": "1",
             "producer.override.linger.ms": "5",
             "old.name": "2",
             "key.converter": JSON,
@@ -290,6 +289,13 @@ def test_keys_that_others_read_are_not_unknown() -> None:
     )
     assert checked.is_valid
     assert checked.warnings == ()
+
+
+def test_keys_that_are_not_obeyed_yet_are_told() -> None:
+    checked = check({"topic.creation.default.partitions": "1"})
+    assert checked.is_valid
+    assert len(checked.warnings) == 1
+    assert "'topic.creation.default.partitions' has no effect yet" in checked.warnings[0]
 
 
 def test_an_alias_counts_as_its_key() -> None:
