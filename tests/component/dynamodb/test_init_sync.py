@@ -8,7 +8,7 @@ import json
 import pytest
 
 from connectd.errors import AccessDeniedError, ThrottledError
-from connectd.model.record import RecordBatch, SourcePartition
+from connectd.model.record import RecordBatch, Seal, SourcePartition
 from tests.component.dynamodb.rig import Rig, new_account, virtual
 
 
