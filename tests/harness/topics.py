@@ -19,7 +19,7 @@ from tests.harness.processes import HarnessError
 
 READ_DEADLINE_S = 60.0
 BATCH_RECORDS = 1000
-POLL_S = 0.5
+POLL_S = 0.05  # a consumer waits so long for a whole batch, also at the end
 
 
 @dataclass(frozen=True, slots=True)
