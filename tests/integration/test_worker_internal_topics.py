@@ -64,7 +64,7 @@ def test_garbage_in_all_three_topics_is_passed_over_with_a_word_and_nothing_is_l
 ) -> None:
     rig.worker.start()
     rig.create_table("t", items=4)
-    rig.create(init__sync__lookback__ms="0")
+    rig.create()
     rig.wait_following("t")
     rig.wait_equal("t")
     before = rig.offsets()

@@ -41,7 +41,7 @@ def rig(shared: Rig) -> Iterator[Rig]:
 
 def in_sync(rig: Rig, **keys: str) -> None:
     rig.create_table("t", items=1)
-    rig.create(init__sync__lookback__ms="0", **keys)
+    rig.create(**keys)
     rig.wait_following("t")
     rig.wait_equal("t")
 

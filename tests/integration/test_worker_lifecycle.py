@@ -34,7 +34,7 @@ def rig(shared: Rig) -> Iterator[Rig]:
 def in_sync(rig: Rig, items: int = 3) -> None:
     """A connector whose one table ``t`` has been copied and is followed, at rest."""
     rig.create_table("t", items=items)
-    rig.create(init__sync__lookback__ms="0")
+    rig.create()
     rig.wait_following("t")
     rig.wait_equal("t")
 
@@ -91,7 +91,7 @@ def test_an_idle_task_is_paused_promptly_and_what_comes_meanwhile_is_sent_after_
 def test_a_scan_that_is_paused_goes_on_where_it_was(rig: Rig) -> None:
     rig.create_table("t", items=200)
     rig.control.latency(operation="Scan", delay_s=0.05)
-    rig.create(init__sync__page__size="5", init__sync__lookback__ms="0")
+    rig.create(init__sync__page__size="5")
     rig.wait(lambda: rig.row("t").get("items_scanned", 0) >= 20, "a part of the scan")
 
     rig.expect(202, "PUT", f"{rig.path}/pause")
@@ -162,7 +162,7 @@ def test_an_identical_config_restarts_nothing(rig: Rig) -> None:
     in_sync(rig)
     before = task_starts(rig)
 
-    rig.expect(200, "PUT", f"{rig.path}/config", rig.config(init__sync__lookback__ms="0"))
+    rig.expect(200, "PUT", f"{rig.path}/config", rig.config())
 
     arrives(rig, 7)
     assert task_starts(rig) == before
@@ -172,7 +172,7 @@ def test_an_identical_config_restarts_nothing(rig: Rig) -> None:
 def test_a_changed_config_takes_effect_in_new_tasks_without_a_new_scan(rig: Rig) -> None:
     in_sync(rig)
     before = task_starts(rig)
-    config = rig.config(init__sync__lookback__ms="0", tombstones__on__delete="false")
+    config = rig.config(tombstones__on__delete="false")
 
     rig.expect(200, "PUT", f"{rig.path}/config", config)
 
@@ -261,7 +261,7 @@ def test_a_connector_of_the_same_name_goes_on_where_the_deleted_one_was_and_the_
     rig.wait(lambda: rig.status() is None, "its status to go")
     rig.put("t", 7)
 
-    rig.create(init__sync__lookback__ms="0")
+    rig.create()
 
     rig.wait_table("t", "SYNC")
     rig.wait_equal("t")

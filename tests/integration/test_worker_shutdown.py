@@ -48,7 +48,7 @@ def scanning_slowly(rig: Rig) -> None:
     """A scan of 40 pages that takes two seconds, half done."""
     rig.create_table("t", items=ITEMS)
     rig.control.latency(operation="Scan", delay_s=0.05)
-    rig.create(init__sync__page__size=str(PAGE), init__sync__lookback__ms="0")
+    rig.create(init__sync__page__size=str(PAGE))
     rig.wait(lambda: rig.row("t").get("items_scanned", 0) >= ITEMS // 4, "a part of the scan")
     assert rig.row("t")["state"] == "INIT_SYNC"
 
@@ -152,7 +152,7 @@ def test_sigterm_while_the_broker_is_silent_ends_in_time_and_its_code_tells_of_t
 
 def test_a_worker_that_starts_again_scans_nothing_again(rig: Rig) -> None:
     rig.create_table("t", items=20)
-    rig.create(init__sync__lookback__ms="0")
+    rig.create()
     rig.wait_following("t")
     rig.wait_equal("t")
     for number in range(20, 25):
@@ -173,7 +173,7 @@ def test_a_worker_that_starts_again_scans_nothing_again(rig: Rig) -> None:
 
 def test_what_happens_while_the_worker_is_away_is_read_when_it_is_back(rig: Rig) -> None:
     rig.create_table("t", items=5)
-    rig.create(init__sync__lookback__ms="0")
+    rig.create()
     rig.wait_following("t")
     rig.wait_equal("t")
     assert rig.worker.sigterm() == 0

@@ -28,7 +28,7 @@ def rig(shared: Rig) -> Iterator[Rig]:
 
 def in_sync(rig: Rig, items: int = 3, **keys: str) -> None:
     rig.create_table("t", items=items)
-    rig.create(init__sync__lookback__ms="0", **keys)
+    rig.create(**keys)
     rig.wait_following("t")
     rig.wait_equal("t")
 

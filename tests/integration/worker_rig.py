@@ -106,18 +106,26 @@ class Rig:
         """The fake's script."""
         return self._fake.control
 
-    def create_table(self, table: str, items: int = 0, **arguments: object) -> None:
-        """A tagged table with a stream, and so many items that are some seconds old.
+    def create_table(
+        self,
+        table: str,
+        items: int = 0,
+        *,
+        view_type: str | None = "NEW_AND_OLD_IMAGES",
+        **arguments: object,
+    ) -> None:
+        """A tagged table with so many items, and a stream that is younger than they are.
 
-        Old enough for ``init.sync.lookback.ms`` 0 to leave their records out: the service tells
-        times in seconds.
+        So the scan alone tells of these items, and the stream of later changes alone.
         """
         tags = {"datalake-ingest": "yes", "environment": "dev"}
-        self.control.create_table(table=table, **{"tags": tags, **arguments})
+        everything = {"tags": tags, **arguments, "view_type": None}
+        self.control.create_table(table=table, **everything)
         self._tables.add(table)
         for number in range(items):
             self.put(table, number)
-        self.control.clock_advance(by_s=2.0)
+        if view_type is not None:
+            self.control.enable_stream(table=table, view_type=view_type)
 
     def put(self, table: str, number: int, **attributes: Mapping[str, Any]) -> None:
         """Write item ``k<number>``."""
