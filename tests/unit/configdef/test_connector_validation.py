@@ -258,6 +258,7 @@ def test_passwords_are_hidden_also_under_misspelt_names() -> None:
 
 
 def test_unknown_keys_are_warned_of_and_listed_without_errors() -> None:
+    """Field case D11."""
     checked = check({"dynamodb.table.env.tag.vale": "prod", "made.up": "1"})
     assert checked.is_valid
     assert checked.warnings == (
