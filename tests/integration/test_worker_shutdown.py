@@ -59,7 +59,7 @@ def followed_under_load(rig: Rig) -> Workload:
     rig.wait_following("t")
     load = Workload(rig.control, "t", seed=1, writes_max=WRITES_MAX)
     load.start()
-    rig.wait(lambda: rig.row("t")["records_sent"] >= 100, "a part of the load")
+    rig.wait(lambda: rig.row("t")["records_sent"] >= 400, "a part of the load")
     return load
 
 
