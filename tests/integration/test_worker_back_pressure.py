@@ -138,6 +138,7 @@ def test_positions_move_with_what_a_slow_broker_acknowledges(rig: Rig) -> None:
     assert_every_item_arrived(rig, items)
 
 
+@pytest.mark.kafka("durable")
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing(rig: Rig) -> None:
     rig.create_table("t")
     rig.create(init__sync__skip="true")

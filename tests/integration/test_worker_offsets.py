@@ -52,7 +52,7 @@ def patch(rig: Rig, status: int, *entries: tuple[Any, Any]) -> str:
 
 
 def written_keys(rig: Rig) -> list[str]:
-    """Keys of the records of the stream, in order."""
+    """Keys of the records of the stream."""
     return [record.key_json["id"] for record in rig.records("t") if record.value_json["op"] != "r"]
 
 
@@ -125,7 +125,9 @@ def test_a_shard_that_is_moved_back_is_replayed_from_there(rig: Rig) -> None:
     assert only_shard(rig) == (partition, moved_back)
     resume(rig)
     rig.wait(lambda: len(written_keys(rig)) == 11, "the replay")
-    assert written_keys(rig)[7:] == ["k20", "k21", "k22", "k23"]
+    once = ["k10", "k11", "k12"]
+    twice = ["k20", "k21", "k22", "k23"]
+    assert sorted(written_keys(rig)) == sorted(once + 2 * twice)
 
 
 def test_reset_offsets_begin_the_table_anew(rig: Rig) -> None:
