@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,7 +48,11 @@ class CommitterStatistics:
 
 
 class Committer:
-    """Flushes one frontier; ``run`` is a service job of the task's group."""
+    """Flushes one frontier; ``run`` is a service job of the task's group.
+
+    ``trouble`` says why the last flush failed, and is empty once one has succeeded: a task that
+    sends and cannot commit runs, but a crash would repeat more and more.
+    """
 
     def __init__(
         self,
@@ -56,12 +60,11 @@ class Committer:
         writer: OffsetWriter,
         *,
         interval_s: float,
-        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         self._frontier = frontier
         self._writer = writer
         self._interval_s = interval_s
-        self._on_failure = on_failure
+        self.trouble = ""
         self._wake = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._is_abandoned = False
@@ -97,17 +100,17 @@ class Committer:
             except RetriableError as error:
                 self._frontier.give_back(taken)
                 self._failures += 1
+                self.trouble = f"offsets are not committed: {error}"
                 _log.warning(
                     "committing offsets: not durable, kept for the next flush",
                     error=str(error),
                     partitions=len(taken.offsets),
                 )
-                if self._on_failure is not None:
-                    self._on_failure(error)
                 return False
             except BaseException:
                 self._frontier.give_back(taken)
                 raise
+            self.trouble = ""
             self._flushes += 1
             self._offsets += len(taken.offsets)
             if not self._is_abandoned:

@@ -191,8 +191,11 @@ class SourceTaskRunner:
         self._ended.set()
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        """Progress of the task's inputs."""
-        return self._task.tables()
+        """Progress of the task's inputs; one that gives no ``reason`` of its own shows ours."""
+        rows, trouble = self._task.tables(), self._committer.trouble
+        return (
+            [{**row, "reason": row.get("reason") or trouble} for row in rows] if trouble else rows
+        )
 
     def statistics(self) -> RunnerStatistics:
         """Counters of this instance."""

@@ -97,8 +97,10 @@ def test_a_seal_is_not_told_while_its_offset_is_not_durable() -> None:
         frontier.submit(_SHARD, {"end": True}, on_committed=lambda: told.append("end")).resolve()
         assert not await committer.flush()
         assert told == []
+        assert committer.trouble == "offsets are not committed: no broker answered"
         assert await committer.flush()
         assert told == ["end"]
+        assert committer.trouble == ""
 
     run_virtual(scenario())
 

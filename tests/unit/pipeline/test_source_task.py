@@ -17,6 +17,7 @@ from connectd.aio.scheduler import PollScheduler
 from connectd.configdef.definition import ConfigDef
 from connectd.errors import (
     AccessDeniedError,
+    BrokerUnavailableError,
     ConvertError,
     RecordError,
     RecordTooLargeError,
@@ -97,6 +98,7 @@ class ScriptedTask:
         self.more = asyncio.Event()
         self.polls = 0
         self.is_started = self.is_stopped = False
+        self.rows: list[dict[str, object]] = []
 
     async def start(self, context: TaskContext, config: Config) -> None:
         self.is_started = True
@@ -119,7 +121,7 @@ class ScriptedTask:
         self.is_stopped = True
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        return ()
+        return self.rows
 
 
 @dataclass
@@ -202,10 +204,11 @@ class Rig:
         tolerate_all: bool = False,
         window: int = 64,
         starts_paused: bool = False,
+        writer: ListWriter | None = None,
     ) -> None:
         self.task = ScriptedTask(script)
         self.producer = HeldProducer()
-        self.writer = ListWriter()
+        self.writer = writer or ListWriter()
         self.events: list[LifecycleEvent] = []
         self.topics: list[str] = []
         self.tails_left: list[str] = []
@@ -513,6 +516,27 @@ def test_a_task_that_is_cancelled_while_it_winds_down_gives_everything_back() ->
         assert rig.tails_left == ["tail"]
         assert rig.task.is_stopped
         assert rig.held_producers == 0
+
+    _virtual(scenario)
+
+
+def test_inputs_without_a_reason_of_their_own_show_that_nothing_can_be_committed() -> None:
+    class AwayWriter(ListWriter):
+        async def put(self, offsets: Mapping[SourcePartition, SourceOffset | None]) -> None:
+            raise BrokerUnavailableError("no broker answered")
+
+    async def scenario() -> None:
+        rig = Rig([_batch(1, "a")], writer=AwayWriter())
+        rig.task.rows = [{"table": "a", "reason": ""}, {"table": "b", "reason": "throttled"}]
+        await rig.begin()
+        assert rig.runner.tables() == rig.task.rows
+        rig.producer.answer(0)
+        await asyncio.sleep(61)  # the committer's interval
+        assert [row["reason"] for row in rig.runner.tables()] == [
+            "offsets are not committed: no broker answered",
+            "throttled",
+        ]
+        await rig.end()
 
     _virtual(scenario)
 
