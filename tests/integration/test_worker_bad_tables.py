@@ -133,6 +133,18 @@ def test_a_service_that_is_away_is_waited_for_and_the_table_says_so(rig: Rig) ->
     assert rig.states() == ("RUNNING", "RUNNING")
 
 
+def test_a_connector_that_was_refused_recovers_by_the_right_credentials(rig: Rig) -> None:
+    rig.create_table("t", items=2)
+    rig.control.require_credentials(access_key_id="AKIATEST", secret="an-ordinary-secret")
+    rig.create(aws__access__key__id="AKIAUNKNOWN")
+    rig.wait(lambda: rig.states()[:1] == ("FAILED",), "the connector to fail")
+
+    rig.expect(200, "PUT", f"{rig.path}/config", rig.config())
+
+    rig.wait_states("RUNNING", "RUNNING")
+    rig.wait_equal("t")
+
+
 @pytest.mark.parametrize(
     ("action", "fails"),
     [

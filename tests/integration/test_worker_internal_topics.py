@@ -14,6 +14,8 @@ from tests.integration.worker_rig import Rig, partition_text
 
 pytestmark = pytest.mark.kafka
 
+ADMIN_DEADLINE_S = 20.0
+
 GARBAGE: dict[str, list[tuple[bytes | None, bytes | None]]] = {
     "configs": [
         (b"\xff\xfe", b"{}"),
@@ -137,3 +139,31 @@ def test_a_connector_of_a_class_that_is_not_installed_fails_alone(rig: Rig) -> N
     assert answer.body["connector"]["state"] == "FAILED"
     assert "org.example.JdbcSource" in answer.body["connector"]["trace"]
     rig.expect(204, "DELETE", "/connectors/other")
+
+
+@pytest.mark.kafka("exact")
+def test_positions_that_cannot_be_written_any_more_show_at_their_table(
+    kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path
+) -> None:
+    """Somebody deletes the offsets topic: records flow, but a crash would repeat them all."""
+    limits = {
+        "offset.flush.timeout.ms": "500",
+        "task.shutdown.graceful.timeout.ms": "500",
+        "connectd.shutdown.grace.ms": "2000",
+    }
+    with Rig(kafka_broker, kafka_prefix, tmp_path, properties=limits) as rig:
+        rig.create_table("t", items=2)
+        rig.create()
+        rig.wait_following("t")
+        rig.wait_equal("t")
+        assert rig.row("t")["reason"] == ""
+        topic = f"{rig.prefix}connect-offsets"
+        admin = kafka_broker.admin()
+        admin.delete_topics([topic])[topic].result(ADMIN_DEADLINE_S)
+
+        rig.put("t", 5)
+
+        rig.wait_equal("t")
+        rig.wait(lambda: "offsets are not committed" in rig.row("t")["reason"], "a word about it")
+        assert topic in rig.row("t")["reason"]
+        assert rig.worker.sigterm() == 3

@@ -5,6 +5,8 @@ Exit codes: 1 when a service gave up, 2 when the configuration or what it points
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -110,13 +112,16 @@ def test_a_worker_without_a_broker_gives_up_after_its_time_and_says_where_it_loo
     assert f"bootstrap.servers ({bootstrap})" in log
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_that_waits_for_its_broker_stops_when_it_is_told_to(
-    make_worker: MakeWorker,
+    make_worker: MakeWorker, number: signal.Signals
 ) -> None:
     worker = make_worker(nowhere())
     worker.start()
 
-    assert worker.sigterm(deadline_s=10.0) == 0
+    os.kill(worker.pid, number)
+
+    assert worker.wait_exit(deadline_s=10.0) == 0
 
 
 # -- the internal topics -----------------------------------------------------------------------

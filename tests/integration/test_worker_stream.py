@@ -38,6 +38,18 @@ def only_position(rig: Rig) -> Any:
     return offset.get("sequence_number")
 
 
+def test_a_healthy_worker_is_quiet(rig: Rig) -> None:
+    """P08."""
+    in_sync(rig)
+    before = rig.log_lines()
+
+    for number in range(10, 40):
+        rig.put("t", number)
+    rig.wait_equal("t")
+
+    assert rig.log_lines() == before
+
+
 def test_a_delete_is_a_message_and_a_tombstone_without_bytes(rig: Rig) -> None:
     """V16."""
     in_sync(rig)
