@@ -16,7 +16,7 @@ from typing import Protocol
 
 import structlog
 
-from connectd.aio.jobs import JobGroup
+from connectd.aio.jobs import JobGroup, run_unless
 from connectd.errors import ConfigError, FatalTaskError, WorkerError
 from connectd.model.cluster import Config
 from connectd.model.states import State
@@ -107,7 +107,9 @@ class Reconfiguration:
         try:
             limit = task_configs.tasks_max(life.resolved_config)
             async with asyncio.timeout(_CALL_DEADLINE_S):
-                computed = await life.task_configs(limit)
+                computed = await run_unless(life.task_configs(limit), life.wait_ended())
+            if computed is None:
+                return  # what never answered has been replaced, and its successor asks itself
             task_configs.check_task_count(connector, len(computed), life.resolved_config)
         except (ConfigError, FatalTaskError) as error:
             life.fail(error)

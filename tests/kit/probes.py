@@ -36,6 +36,7 @@ class Probe:
     stop_error: Exception | None = None
     stop_gate: asyncio.Event | None = None
     task_configs_error: Exception | None = None
+    task_configs_gate: asyncio.Event | None = None
     task_count: int | None = None
     task_start_error: Exception | None = None
     runner_error: Exception | None = None
@@ -127,6 +128,8 @@ class ProbeConnector:
 
     async def task_configs(self, tasks_max: int) -> Sequence[Config]:
         self._probe.calls["task_configs"] += 1
+        if self._probe.task_configs_gate is not None:
+            await self._probe.task_configs_gate.wait()
         if self._probe.task_configs_error is not None:
             raise self._probe.task_configs_error
         count = tasks_max if self._probe.task_count is None else self._probe.task_count

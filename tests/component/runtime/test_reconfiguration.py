@@ -59,6 +59,18 @@ async def test_requests_that_come_while_one_is_served_are_one_more_round() -> No
 
 
 @virtual
+async def test_a_connector_that_is_replaced_before_it_has_answered_holds_up_nobody() -> None:
+    async with control_plane() as plane:
+        probe = plane.probes["s"]
+        probe.task_configs_gate = asyncio.Event()
+        await plane.create("s", tasks_max="2")
+        assert await plane.states("s") == ("RUNNING", [])
+        probe.task_configs_gate = None
+        await plane.create("s", tasks_max="3")
+        assert await plane.states("s") == ("RUNNING", ["RUNNING"] * 3)
+
+
+@virtual
 async def test_too_many_tasks_fail_the_connector_in_kafkas_words_and_once() -> None:
     async with control_plane() as plane:
         plane.probes["s"].task_count = 3
