@@ -5,8 +5,9 @@ Whether a task was restarted is seen from outside: a task that starts asks for n
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -234,6 +235,48 @@ def test_one_task_can_be_restarted(rig: Rig) -> None:
     rig.wait_states("RUNNING", "RUNNING")
     rig.expect(404, "POST", f"{rig.path}/tasks/1/restart")
     arrives(rig, 7)
+
+
+# -- all of it --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_storm_of_requests_ends_in_what_was_asked_for_last_and_loses_nothing(
+    rig: Rig, seed: int
+) -> None:
+    dice = random.Random(seed)
+    for table in ("t", "u"):
+        rig.create_table(table, items=60)
+    rig.control.latency(operation="Scan", delay_s=0.02)
+
+    def config() -> dict[str, str]:
+        page = dice.choice(["5", "7"])
+        return rig.config(init__sync__page__size=page, tasks__max=dice.choice(["1", "2"]))
+
+    requests: list[Callable[[], tuple[str, str, object]]] = [
+        lambda: ("PUT", f"{rig.path}/config", config()),
+        lambda: ("PUT", f"{rig.path}/pause", None),
+        lambda: ("PUT", f"{rig.path}/resume", None),
+        lambda: ("PUT", f"{rig.path}/stop", None),
+        lambda: ("POST", f"{rig.path}/restart?includeTasks=true", None),
+        lambda: ("POST", f"{rig.path}/restart", None),
+        lambda: ("POST", f"{rig.path}/tasks/0/restart", None),
+        lambda: ("DELETE", rig.path, None),
+    ]
+    for number in range(40):
+        method, path, body = dice.choice(requests)()
+        answer = rig.worker.request(method, path, body)
+        assert answer.status < 400 or answer.status in (404, 409, 500), answer
+        for table in ("t", "u"):
+            rig.put(table, 100 + number)
+
+    rig.worker.request("PUT", f"{rig.path}/config", rig.config(tasks__max="2"))
+    rig.expect(202, "PUT", f"{rig.path}/resume")
+
+    rig.wait_states("RUNNING", "RUNNING", "RUNNING")
+    for table in ("t", "u"):
+        rig.wait_following(table)
+        rig.wait_equal(table)
 
 
 # -- the end -----------------------------------------------------------------------------------
