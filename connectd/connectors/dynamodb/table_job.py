@@ -64,6 +64,9 @@ StreamRecord), and our idea of the service's time may differ by ``service_time``
 
 _LISTING: Final = Backoff(initial_s=0.5, max_s=30.0)
 
+_ASKING: Final = Backoff(initial_s=0.25, max_s=2.0)
+"""For the service's time: calls of several kinds have to work, and every table waits for them."""
+
 
 class TableJob:
     """See the module's docstring. One instance lives once."""
@@ -129,6 +132,7 @@ class TableJob:
             functools.partial(
                 ask_time, scope.time, scope.api.streams, description.stream_arn or ""
             ),
+            policy=_ASKING,
         )
         stored = stored_table.load(scope.table, self._offsets)
         for partition in stored.stale:

@@ -146,7 +146,13 @@ class TableScope:
         """The table's name."""
         return self.progress.table
 
-    async def insist(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+    async def insist(
+        self,
+        what: str,
+        call: Callable[[], Awaitable[T]],
+        *,
+        policy: backoff.Backoff = CONTROL_BACKOFF,
+    ) -> T:
         """Call until it works, showing ``what`` is in the way; fatal errors pass at once."""
 
         def on_retry(error: RetriableError, attempt: int, wait_s: float) -> None:
@@ -155,9 +161,7 @@ class TableScope:
         async def attempt() -> T:
             return await call()
 
-        result = await backoff.retry(
-            attempt, clock=self.clock, policy=CONTROL_BACKOFF, on_retry=on_retry
-        )
+        result = await backoff.retry(attempt, clock=self.clock, policy=policy, on_retry=on_retry)
         self.clear_trouble(what)
         return result
 
