@@ -6,7 +6,8 @@ The packages form a tower; imports point down only, and the test command checks 
     rest                     HTTP in and out (fastapi, uvicorn)
     runtime                  control plane: herder, worker, supervisor, assignment, membership
     pipeline                 data plane: poll -> transform -> convert -> send -> ack -> commit
-    connectors · converters · transforms     plugins; siblings never import each other
+    connectors · converters  plugins; siblings never import each other
+    transforms · config_providers
     plugins                  the interfaces that plugins implement, and the registry
     stores                   config, offset and status backing stores
     kafka · aws              adapters (confluent_kafka | boto3, botocore, aiohttp)

@@ -1,0 +1,46 @@
+"""Every plugin that comes with connectd: a worker's registry, and what the reference documents.
+
+Importing a plugin registers nothing by itself; a plugin exists for users when it stands here.
+"""
+
+from __future__ import annotations
+
+import connectd
+from connectd.configdef.catalogue import PluginKind
+from connectd.configdef.connector import SOURCE_DEF
+from connectd.configdef.definition import ConfigDef
+from connectd.connectors.dynamodb.connector import DynamoDbSourceConnector
+from connectd.converters.json_converter import JsonConverter
+from connectd.plugins.registry import PluginDesc, PluginRegistry
+
+
+def plugin_registry() -> PluginRegistry:
+    """Every plugin that comes with connectd. Importing a plugin registers nothing by itself."""
+    registry = PluginRegistry()
+    registry.register(
+        PluginDesc(
+            class_name="connectd.DynamoDBSource",
+            aliases=("com.trustpilot.connector.dynamodb.DynamoDBSourceConnector",),
+            kind=PluginKind.SOURCE,
+            version=connectd.__version__,
+            cls=DynamoDbSourceConnector,
+        )
+    )
+    registry.register(
+        PluginDesc(
+            class_name="org.apache.kafka.connect.json.JsonConverter",
+            kind=PluginKind.CONVERTER,
+            version=connectd.__version__,
+            cls=JsonConverter,
+        )
+    )
+    return registry
+
+
+def documented_plugins() -> list[tuple[str, ConfigDef]]:
+    """Title and keys of everything that the reference documents beside the worker."""
+    return [
+        ("Source connectors", SOURCE_DEF),
+        ("connectd.DynamoDBSource", DynamoDbSourceConnector.config_def()),
+        (JsonConverter.class_name, JsonConverter.config_def()),
+    ]

@@ -1,0 +1,213 @@
+"""One worker process: builds what it owns, in order, serves, and closes everything in reverse.
+
+``run_worker`` is what ``connectd run`` does after it has read the configuration. The order:
+sockets (an address in use is told first), the shared resources of plugins, the stores, the
+herder, and last the REST server, which answers while the stores are still being read. SIGTERM and
+SIGINT ask for the end: REST stops taking requests, tasks drain and commit, statuses are flushed,
+the stores are closed; all within ``connectd.shutdown.grace.ms``. A second signal ends the process
+at once.
+
+The exit code says how it went; see ``ExitCode``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from enum import IntEnum
+
+import structlog
+
+from connectd.aio.clock import LoopClock
+from connectd.aio.jobs import JobGroup, wait_first
+from connectd.aio.scheduler import PollScheduler
+from connectd.app import wiring
+from connectd.app.bundled import plugin_registry
+from connectd.aws.clients import AwsClientPool
+from connectd.configdef.worker import WorkerConfig
+from connectd.errors import RetriableError, WorkerError
+from connectd.kafka.admin import KafkaAdmin
+from connectd.kafka.pool import ProducerPool
+from connectd.plugins import spi
+from connectd.rest.api import create_api
+from connectd.rest.server import RestServer
+from connectd.runtime.herder import Herder
+
+_log = structlog.get_logger(__name__)
+
+_REST_GRACE_S = 2.0
+
+_CLIENTS_S = 1.0
+"""What is kept of the grace period for ending clients, once tasks and stores are through."""
+
+_BROKER_QUIET_S = 3.0
+"""A broker that takes longer to answer at the start is worth a line in the log."""
+
+
+class ExitCode(IntEnum):
+    """How a worker ended."""
+
+    CLEAN = 0  # stopped, and everything acknowledged is committed
+    FAILED = 1  # a service of the worker gave up; the log says which
+    CONFIG = 2  # the configuration, or what it points to, cannot be used
+    TAIL_REPEATED = 3  # stopped, but a tail is not committed: it will be sent again
+
+
+class WorkerApp:
+    """All objects of one worker process. Made and used on its event loop."""
+
+    def __init__(self, config: WorkerConfig) -> None:
+        self._config = config
+        self._clock = LoopClock()
+        self._aws = AwsClientPool(self._clock)
+        self._producers = ProducerPool(
+            client_id=f"connector-producer-{config.group.id}",
+            buffer_kib=config.producer_queue_kib,
+            on_failure=self._fail,
+        )
+        self._services = spi.WorkerServices(
+            clock=self._clock,
+            scheduler=PollScheduler(in_flight_max=config.polls_in_flight_max),
+            resources={AwsClientPool: self._aws},
+        )
+        self._admin = KafkaAdmin(
+            config.client_config(),
+            client_id=wiring.client_id(config, "shared-admin"),
+            clock=self._clock,
+        )
+        self._rest = RestServer(config.rest.listeners, grace_s=_REST_GRACE_S)
+        self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
+        self._ended = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._stop_until_s = 0.0
+        self._failure: BaseException | None = None
+        self._has_tail_left = False
+        self._cluster_id: str | None = None
+        self._herder: Herder | None = None
+
+    # -- life -----------------------------------------------------------------------------------
+
+    async def run(self) -> ExitCode:
+        """Serve until a signal or a failure; everything is closed when it returns.
+
+        Raises:
+            ConfigError: something that the configuration names cannot be used.
+            WorkerError: a service of the worker gave up.
+        """
+        try:
+            bound = self._rest.open()
+            url = self._config.rest.advertised.url(bound, _machine_address())
+            self._herder = herder = self._wiring().herder(url)
+            self._listen_to_signals()
+            self._jobs.spawn("herder", self._serve(herder))
+            self._jobs.spawn(
+                "rest",
+                self._rest.serve(create_api(herder, self._config.rest, self._clock)),
+                service=True,
+            )
+            await wait_first(self._ended.wait(), self._stopping.wait())
+        finally:
+            await self._close()
+        if self._failure is not None:
+            raise self._failure
+        return ExitCode.TAIL_REPEATED if self._has_tail_left else ExitCode.CLEAN
+
+    async def _serve(self, herder: Herder) -> None:
+        try:
+            with herder.stage("waiting for a Kafka broker to answer"):
+                await wait_first(self._find_broker(), self._stopping.wait())
+            if not self._stopping.is_set():
+                await herder.run()
+        except asyncio.CancelledError:
+            _log.error("stopping: not done in time", grace_s=self._config.shutdown_grace_s)
+            self._has_tail_left = True
+            raise
+        finally:
+            self._ended.set()
+
+    async def _find_broker(self) -> None:
+        wait_s, servers = self._config.broker_wait_s, ", ".join(self._config.bootstrap_servers)
+        try:
+            self._cluster_id = await self._admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
+            return
+        except RetriableError as error:
+            _log.warning(
+                "no Kafka broker answers yet, waiting",
+                bootstrap_servers=servers,
+                deadline_s=wait_s,
+                error=str(error),
+            )
+        try:
+            self._cluster_id = await self._admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
+        except RetriableError as error:
+            raise WorkerError(
+                f"no Kafka broker answered within {wait_s:g} s (default.api.timeout.ms); check "
+                f"bootstrap.servers ({servers}) and the network"
+            ) from error
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal, number)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        _log.info("stopping", signal=number.name, grace_s=self._config.shutdown_grace_s)
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(each)  # the next one ends the process at once
+        self._stop()
+
+    def _stop(self) -> None:
+        if not self._stopping.is_set():
+            self._stop_until_s = self._clock.monotonic() + self._config.shutdown_grace_s
+        self._stopping.set()
+        if self._herder is not None:
+            self._herder.stop()
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._stop()
+        self._ended.set()
+
+    async def _close(self) -> None:
+        self._stop()
+        self._rest.stop()
+        grace_s = max(0.0, self._stop_until_s - self._clock.monotonic() - _CLIENTS_S)
+        left_behind = await self._jobs.stop(grace_s=grace_s, hard_s=_CLIENTS_S)
+        if left_behind:
+            _log.error("stopping: services did not end in time", jobs=left_behind)
+            self._has_tail_left = True
+        self._rest.close()
+        await self._producers.close(deadline_s=_CLIENTS_S)
+        await self._aws.close()
+
+    def _wiring(self) -> wiring.Wiring:
+        parts = wiring.Parts(
+            clock=self._clock,
+            registry=plugin_registry(),
+            services=self._services,
+            producers=self._producers,
+            cluster_id=lambda: self._cluster_id,
+            on_failure=self._fail,
+            on_tail_left=self._on_tail_left,
+        )
+        return wiring.Wiring(self._config, parts)
+
+    def _on_tail_left(self) -> None:
+        if self._stopping.is_set():
+            self._has_tail_left = True
+
+
+def _machine_address() -> str:
+    """This machine's own address as its name resolves to, the loopback address if it does not."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"
+
+
+async def run_worker(config: WorkerConfig) -> ExitCode:
+    """Run a worker until it is told to stop; raises what made it fail."""
+    return await WorkerApp(config).run()

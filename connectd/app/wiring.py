@@ -1,0 +1,242 @@
+"""Wires the herder of one worker and everything below it: stores, lives, runners.
+
+``Wiring`` only builds. What it builds, the worker (``process``) runs and closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import connectd
+from connectd.aio.clock import Clock
+from connectd.configdef import parsing
+from connectd.configdef.catalogue import PluginKind
+from connectd.configdef.connector import SOURCE_DEF
+from connectd.configdef.worker import InternalTopic, WorkerConfig
+from connectd.kafka.pool import ProducerPool
+from connectd.kafka.producer import PageProducer
+from connectd.model.record import SourceOffset, SourcePartition
+from connectd.model.states import LifecycleEvent, TargetState
+from connectd.pipeline.encoding import Converters
+from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
+from connectd.plugins import layering, spi
+from connectd.plugins.directory import PluginDirectory
+from connectd.plugins.registry import PluginRegistry
+from connectd.runtime.connector_life import ConnectorOffsetReader
+from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
+from connectd.runtime.lives import LifeMaker, LifeSettings
+from connectd.runtime.membership import SoleMember
+from connectd.runtime.statuses import StatusReporter
+from connectd.runtime.task_runner import TaskRunner, TaskSpec
+from connectd.runtime.validation import ValidationThreads
+from connectd.runtime.worker import Worker
+from connectd.stores import protocols
+from connectd.stores.kafka_config import KafkaConfigStore
+from connectd.stores.kafka_offset import KafkaOffsetStore
+from connectd.stores.kafka_status import KafkaStatusStore
+from connectd.stores.topic_home import TopicHome
+
+OnFailure = Callable[[BaseException], None]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a worker makes before its herder, and owns: it closes these itself.
+
+    ``on_failure`` hears of a service that gave up, ``on_tail_left`` of a task that ended with
+    records sent and not committed; ``cluster_id`` asks for what is known by now.
+    """
+
+    clock: Clock
+    registry: PluginRegistry
+    services: spi.WorkerServices
+    producers: ProducerPool
+    cluster_id: Callable[[], str | None]
+    on_failure: OnFailure
+    on_tail_left: Callable[[], None]
+
+
+class _TaskOffsets:
+    """Writes the offsets of one connector (``pipeline.OffsetWriter``)."""
+
+    def __init__(self, store: protocols.OffsetStore, connector: str) -> None:
+        self._store = store
+        self._connector = connector
+
+    async def put(self, offsets: Mapping[SourcePartition, SourceOffset | None]) -> None:
+        await self._store.put(self._connector, offsets)
+
+
+@dataclass(frozen=True)
+class _TaskContext:
+    """What a task sees of its worker (``spi.TaskContext``)."""
+
+    connector: str
+    task: int
+    services: spi.WorkerServices
+    offsets: spi.OffsetReader
+    on_event: Callable[[LifecycleEvent, Exception | None], None]
+
+    def report_failure(self, error: Exception) -> None:
+        self.on_event(LifecycleEvent.FAILED, error)
+
+
+class _PoolLease:
+    """Takes a task's producer from the pool (``pipeline.ProducerLease``)."""
+
+    def __init__(
+        self, pool: ProducerPool, settings: Mapping[str, str], *, release_deadline_s: float
+    ) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._release_deadline_s = release_deadline_s
+
+    def acquire(self) -> PageProducer:
+        return self._pool.acquire(self._settings)
+
+    async def release(self, producer: PageProducer) -> None:
+        await self._pool.release(producer, deadline_s=self._release_deadline_s)
+
+
+class Wiring:
+    """Builds from a worker's configuration and the parts that it has already."""
+
+    def __init__(self, config: WorkerConfig, parts: Parts) -> None:
+        self._config = config
+        self._parts = parts
+
+    def herder(self, url: str) -> Herder:
+        """The herder of the worker that others reach at ``url``."""
+        config, parts = self._config, self._parts
+        stores = self._stores()
+        membership = SoleMember(url, stores.statuses)
+        statuses = StatusReporter(
+            stores.statuses,
+            membership,
+            parts.clock,
+            stores.configs.snapshot,
+            tracks_topics=config.topic_tracking_enabled,
+        )
+        maker = LifeMaker(
+            services=parts.services,
+            offsets=stores.offsets,
+            membership=membership,
+            statuses=statuses,
+            make_connector=lambda name: self._connector_class(name)(),
+            make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
+            resolve=lambda connector_config: connector_config,
+            settings=LifeSettings(task_grace_s=config.task_shutdown_timeout_s),
+        )
+        return Herder(
+            describe=self._describe,
+            clock=parts.clock,
+            stores=stores,
+            membership=membership,
+            statuses=statuses,
+            worker=Worker(maker),
+            plugins=Plugins(
+                directory=PluginDirectory(parts.registry, config),
+                connector_class=self._connector_class,
+                connector_type=self._connector_type,
+                run_blocking=ValidationThreads(),
+            ),
+            resolve=lambda connector_config: connector_config,
+            settings=HerderSettings(
+                tracks_topics=config.topic_tracking_enabled,
+                allows_topic_reset=config.topic_tracking_reset_allowed,
+            ),
+        )
+
+    def _stores(self) -> Stores:
+        config = self._config
+        flush_s = config.offset_flush_timeout_s
+        return Stores(
+            configs=KafkaConfigStore(
+                self._home(config.config_topic, "configs"),
+                clock=self._parts.clock,
+                on_failure=self._parts.on_failure,
+            ),
+            offsets=KafkaOffsetStore(
+                self._home(config.offset_topic, "offsets", write_deadline_s=flush_s),
+                clock=self._parts.clock,
+                on_failure=self._parts.on_failure,
+            ),
+            statuses=KafkaStatusStore(
+                self._home(config.status_topic, "statuses"),
+                clock=self._parts.clock,
+                on_failure=self._parts.on_failure,
+            ),
+        )
+
+    def _home(
+        self, topic: InternalTopic, client: str, *, write_deadline_s: float = 30.0
+    ) -> TopicHome:
+        return TopicHome(
+            client=self._config.client_config(),
+            client_id=client_id(self._config, client),
+            topic=topic.name,
+            partitions=topic.partitions,
+            replication_factor=topic.replication_factor,
+            topic_settings=topic.settings,
+            may_create=self._config.internal_topics_created,
+            create_deadline_s=self._config.broker_wait_s,
+            write_deadline_s=write_deadline_s,
+        )
+
+    def _describe(self) -> WorkerInfo:
+        return WorkerInfo(
+            version=connectd.__version__,
+            commit="unknown",
+            kafka_cluster_id=self._parts.cluster_id(),
+        )
+
+    def _make_runner(self, spec: TaskSpec, offsets: protocols.OffsetStore) -> TaskRunner:
+        config, connector = spec.connector_config, spec.task_id.connector
+        task_class = self._connector_class(config.get("connector.class", "")).task_class()
+        framework = parsing.parse(SOURCE_DEF, config)
+        return SourceTaskRunner(
+            task=task_class(),
+            context=_TaskContext(
+                connector=connector,
+                task=spec.task_id.task,
+                services=self._parts.services,
+                offsets=ConnectorOffsetReader(offsets, connector),
+                on_event=spec.on_event,
+            ),
+            config=spec.task_config,
+            converters=Converters(
+                key=layering.make_converter("key", self._parts.registry, self._config, config),
+                value=layering.make_converter("value", self._parts.registry, self._config, config),
+            ),
+            producers=_PoolLease(
+                self._parts.producers,
+                layering.client_settings("producer", self._config, config),
+                release_deadline_s=self._config.offset_flush_timeout_s,
+            ),
+            offsets=_TaskOffsets(offsets, connector),
+            settings=RunnerSettings(
+                commit_interval_s=self._config.offset_flush_interval_s,
+                commit_timeout_s=self._config.offset_flush_timeout_s,
+                tolerate_all=framework.string("errors.tolerance") == "all",
+                log_errors=framework.boolean("errors.log.enable"),
+            ),
+            starts_paused=spec.target is TargetState.PAUSED,
+            on_event=spec.on_event,
+            on_topic=spec.on_topic,
+            on_tail_left=self._parts.on_tail_left,
+        )
+
+    def _connector_class(self, name: str) -> type[spi.SourceConnector]:
+        found: type[spi.SourceConnector] = self._parts.registry.find(PluginKind.SOURCE, name).cls
+        return found
+
+    def _connector_type(self, name: str) -> str:
+        plugin = self._parts.registry.find_any(name)
+        return "unknown" if plugin is None else plugin.kind.value
+
+
+def client_id(config: WorkerConfig, purpose: str) -> str:
+    """The id of one of the worker's own Kafka clients (spec kafka-connect C.1)."""
+    own = f"{config.client_id}-" if config.client_id else ""
+    return f"{config.group.id}-{own}{purpose}"

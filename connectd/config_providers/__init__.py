@@ -1,0 +1,1 @@
+"""Config providers: where ``${provider:path:key}`` in configs gets its values from."""
