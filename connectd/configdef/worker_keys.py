@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from connectd.configdef import overrides, rest_settings, validators
+from connectd.configdef import overrides, validators, worker_keys_rest
 from connectd.configdef.definition import (
     REQUIRED,
     ConfigDef,
     ConfigKey,
     ConfigType,
     Importance,
-    Validator,
 )
+from connectd.configdef.key_group import KeyGroup
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _BOOLEAN, _STRING, _CLASS = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.CLASS
@@ -32,43 +32,12 @@ _LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL")
 _SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
-class _Group:
-    """Declares keys under one heading, in the order in which they are written down."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.keys: list[ConfigKey] = []
-
-    def key(
-        self,
-        name: str,
-        value_type: ConfigType,
-        default: object,
-        importance: Importance,
-        doc: str,
-        validator: Validator | None = None,
-    ) -> None:
-        """Declare the next key."""
-        self.keys.append(
-            ConfigKey(
-                name=name,
-                type=value_type,
-                doc=doc,
-                importance=importance,
-                default=default,
-                group=self.title,
-                order=len(self.keys) + 1,
-                validator=validator,
-            )
-        )
-
-
 # The declarations below read as tables.
 # fmt: off
 
 
 def _cluster() -> list[ConfigKey]:
-    group = _Group("Cluster")
+    group = KeyGroup("Cluster")
     key = group.key
     key("bootstrap.servers", _LIST, "localhost:9092", _HIGH,
         "Kafka brokers to ask first, as host:port. One that answers is enough.", validators.servers)
@@ -113,7 +82,7 @@ def _cluster() -> list[ConfigKey]:
 
 
 def _internal_topics() -> list[ConfigKey]:
-    group = _Group("Internal topics")
+    group = KeyGroup("Internal topics")
     key = group.key
     created = "Used only when the worker creates the topic; -1 is the broker's default."
     key("config.storage.topic", _STRING, REQUIRED, _HIGH,
@@ -139,7 +108,7 @@ def _internal_topics() -> list[ConfigKey]:
 
 
 def _tasks() -> list[ConfigKey]:
-    group = _Group("Connectors and tasks")
+    group = KeyGroup("Connectors and tasks")
     key = group.key
     key("key.converter", _CLASS, REQUIRED, _HIGH,
         "Converter of message keys for connectors that name none. Its own settings follow under "
@@ -187,38 +156,8 @@ def _tasks() -> list[ConfigKey]:
     return group.keys
 
 
-def _rest() -> list[ConfigKey]:
-    group = _Group("REST")
-    key = group.key
-    key("listeners", _LIST, "http://:8083", _LOW,
-        "Where the REST API listens, as scheme://host:port. No host is every interface, port 0 "
-        "one that is free.", rest_settings.check_listeners)
-    key("rest.advertised.host.name", _STRING, None, _LOW,
-        "Host that others use to reach this worker; not set: that of the listener.")
-    key("rest.advertised.port", _INT, None, _LOW,
-        "Port that others use to reach this worker; not set: that of the listener.",
-        validators.optional(validators.between(0, rest_settings.PORT_MAX)))
-    key("rest.advertised.listener", _STRING, None, _LOW,
-        "Scheme that others use to reach this worker; not set: http where there is a choice.",
-        validators.optional(validators.one_of("http", "https", ignore_case=True)))
-    key("admin.listeners", _LIST, None, _LOW,
-        'Where the resources under /admin listen; not set: with all others, "": nowhere.',
-        rest_settings.check_listeners)
-    key("access.control.allow.origin", _STRING, "", _LOW,
-        'Origins that browsers may call the API from ("*" is every one); "" is none.')
-    key("access.control.allow.methods", _STRING, "", _LOW,
-        'Methods that browsers may use from there; "" is GET,POST,HEAD.')
-    key("response.http.headers.config", _STRING, "", _LOW,
-        "Headers for every response: [action] [name]:[value], comma-separated; the actions are "
-        "set, add, setDate, addDate.", rest_settings.check_response_headers)
-    key("rest.extension.classes", _LIST, (), _LOW,
-        "Java classes that extend the REST API. They cannot be loaded here, so this must stay "
-        "empty.", validators.non_null)
-    return group.keys
-
-
 def _clients() -> list[ConfigKey]:
-    group = _Group("Kafka clients")
+    group = KeyGroup("Kafka clients")
     key = group.key
     buffer_size = validators.at_least(-1)
     key("client.id", _STRING, "", _LOW,
@@ -284,7 +223,7 @@ def _clients() -> list[ConfigKey]:
 
 
 def _metrics() -> list[ConfigKey]:
-    group = _Group("Metrics")
+    group = KeyGroup("Metrics")
     key = group.key
     key("metrics.sample.window.ms", _LONG, 30_000, _LOW, "Length of one sample.", _NOT_NEGATIVE)
     key("metrics.num.samples", _INT, 2, _LOW, "Samples that a metric keeps.", _POSITIVE)
@@ -296,7 +235,7 @@ def _metrics() -> list[ConfigKey]:
 
 
 def _connectd() -> list[ConfigKey]:
-    group = _Group("connectd")
+    group = KeyGroup("connectd")
     key = group.key
     key("connectd.log.format", _STRING, "auto", _MEDIUM,
         "json, console, or auto: console on a terminal, json everywhere else.",
@@ -325,7 +264,7 @@ WORKER_DEF: Final = ConfigDef(
         *_cluster(),
         *_internal_topics(),
         *_tasks(),
-        *_rest(),
+        *worker_keys_rest.rest_keys(),
         *_clients(),
         *_metrics(),
         *_connectd(),

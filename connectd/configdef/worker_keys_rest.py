@@ -1,0 +1,47 @@
+"""The keys of the REST server (spec kafka-connect A.1, B.1); ``worker_keys`` puts them in place."""
+
+from __future__ import annotations
+
+from connectd.configdef import rest_settings, validators
+from connectd.configdef.definition import ConfigKey, ConfigType, Importance
+from connectd.configdef.key_group import KeyGroup
+
+_LOW = Importance.LOW
+_STRING, _INT, _LIST = ConfigType.STRING, ConfigType.INT, ConfigType.LIST
+
+# The declarations below read as tables.
+# fmt: off
+
+
+def rest_keys() -> list[ConfigKey]:
+    """Declarations, in the order of the reference."""
+    group = KeyGroup("REST")
+    key = group.key
+    key("listeners", _LIST, "http://:8083", _LOW,
+        "Where the REST API listens, as scheme://host:port. No host is every interface, port 0 "
+        "one that is free.", rest_settings.check_listeners)
+    key("rest.advertised.host.name", _STRING, None, _LOW,
+        "Host that others use to reach this worker; not set: that of the listener.")
+    key("rest.advertised.port", _INT, None, _LOW,
+        "Port that others use to reach this worker; not set: that of the listener.",
+        validators.optional(validators.between(0, rest_settings.PORT_MAX)))
+    key("rest.advertised.listener", _STRING, None, _LOW,
+        "Scheme that others use to reach this worker; not set: http where there is a choice.",
+        validators.optional(validators.one_of("http", "https", ignore_case=True)))
+    key("admin.listeners", _LIST, None, _LOW,
+        'Where the resources under /admin listen; not set: with all others, "": nowhere.',
+        rest_settings.check_listeners)
+    key("access.control.allow.origin", _STRING, "", _LOW,
+        'Origins that browsers may call the API from ("*" is every one); "" is none.')
+    key("access.control.allow.methods", _STRING, "", _LOW,
+        'Methods that browsers may use from there; "" is GET,POST,HEAD.')
+    key("response.http.headers.config", _STRING, "", _LOW,
+        "Headers for every response: [action] [name]:[value], comma-separated; the actions are "
+        "set, add, setDate, addDate.", rest_settings.check_response_headers)
+    key("rest.extension.classes", _LIST, (), _LOW,
+        "Java classes that extend the REST API. They cannot be loaded here, so this must stay "
+        "empty.", validators.non_null)
+    return group.keys
+
+
+# fmt: on
