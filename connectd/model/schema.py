@@ -1,11 +1,14 @@
-"""Connect's schemas: immutable descriptions of keys and values.
+"""Connect's schemas and structs: immutable descriptions of keys and values (spec E.1).
 
-Enough for the envelopes of this product and for JsonConverter: primitives, structs and named
-schemas. (Logical types, arrays and maps follow with the complete data path.)
+The Python types of values: ``int`` for INT8 to INT64, ``float``, ``bool``, ``str``, ``bytes``,
+``list``, ``dict`` for MAP, ``Struct``. A schema that is named for a logical type has values of a
+richer type, see ``logical``. A value without schema says by its own type what it is: ``int`` is
+then INT64, ``float`` FLOAT64.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -22,6 +25,8 @@ class SchemaType(Enum):
     BOOLEAN = "boolean"
     STRING = "string"
     BYTES = "bytes"
+    ARRAY = "array"
+    MAP = "map"
     STRUCT = "struct"
 
 
@@ -35,7 +40,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """A type, whether null is allowed, and an optional name and version."""
+    """A type, whether null is allowed, and what else is known of it.
+
+    ``default`` is a value of the schema, None for none. ``fields`` belong to STRUCT, ``key_schema``
+    to MAP, ``value_schema`` to MAP and ARRAY (its elements). ``parameters`` are pairs in order.
+    """
 
     type: SchemaType
     optional: bool = False
@@ -43,22 +52,38 @@ class Schema:
     version: int | None = None
     doc: str | None = None
     fields: tuple[Field, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+    default: object = None
+    key_schema: Schema | None = None
+    value_schema: Schema | None = None
+
+    def __post_init__(self) -> None:
+        names = [member.name for member in self.fields]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"Cannot create field because of field name duplication {twice}")
 
     def field(self, name: str) -> Field | None:
         """The member of that name, or None."""
         return next((member for member in self.fields if member.name == name), None)
 
+    def parameter(self, name: str) -> str | None:
+        """The parameter of that name, or None."""
+        return dict(self.parameters).get(name)
+
 
 STRING = Schema(SchemaType.STRING)
 OPTIONAL_STRING = Schema(SchemaType.STRING, optional=True)
 BOOLEAN = Schema(SchemaType.BOOLEAN)
+INT32 = Schema(SchemaType.INT32)
+OPTIONAL_INT32 = Schema(SchemaType.INT32, optional=True)
 INT64 = Schema(SchemaType.INT64)
 OPTIONAL_INT64 = Schema(SchemaType.INT64, optional=True)
 
 
 @dataclass(frozen=True)
 class Struct:
-    """A value of a struct schema: one value per field, in schema order."""
+    """A value of a struct schema: one value per field, in schema order, None for null."""
 
     schema: Schema
     values: tuple[object, ...]
@@ -70,13 +95,22 @@ class Struct:
                 f"got {len(self.values)} values"
             )
 
-    def get(self, name: str) -> object:
-        """The value of a field.
+    def get(self, name: str, *, with_default: bool = True) -> object:
+        """The value of a field; the field's default where it is null, unless told otherwise.
 
         Raises:
             KeyError: the schema has no such field.
         """
-        for member, value in zip(self.schema.fields, self.values, strict=True):
+        for member, value in self.items():
             if member.name == name:
-                return value
+                return or_default(member.schema, value) if with_default else value
         raise KeyError(name)
+
+    def items(self) -> Iterator[tuple[Field, object]]:
+        """Every field with its value as it is stored."""
+        return zip(self.schema.fields, self.values, strict=True)
+
+
+def or_default(schema: Schema, value: object) -> object:
+    """The value, or the schema's default where it is null."""
+    return schema.default if value is None else value
