@@ -1,13 +1,14 @@
-"""Brings the jars of one pinned Apache Kafka version onto this machine, outside the repository.
+"""Brings the jars of pinned Java programs onto this machine, outside the repository.
 
-``kafka-jars.txt`` beside this file lists every jar with its sha256: a lock file, so that two
-machines run the same bytes whatever client fetched them. The jars are taken from ``mvn`` when it is
-on PATH, else by ``jgo`` (a Maven client in Python, from the dev extra); jgo's own dependency
-resolution differs from Maven's, which is another reason why nothing is resolved here.
+Each program has a lock file beside this one that lists every jar with its sha256, so that two
+machines run the same bytes whatever client fetched them: ``KAFKA`` is the broker, ``CONNECT`` the
+real Connect worker. The jars are taken from ``mvn`` when it is on PATH, else by ``jgo`` (a Maven
+client in Python, from the dev extra); jgo's own dependency resolution differs from Maven's, which
+is another reason why nothing is resolved here.
 
 The cache is ``$CONNECTD_CACHE``, or ``$XDG_CACHE_HOME/connectd``, or ``~/.cache/connectd``. The
-directory ``kafka-<version>/libs`` appears by one rename when all jars are in it and checked; a file
-lock keeps two runs from fetching at the same time.
+directory ``<program>-<version>/libs`` appears by one rename when all jars are in it and checked; a
+file lock keeps two runs from fetching at the same time.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-LOCK_FILE = Path(__file__).with_name("kafka-jars.txt")
-BROKER_ARTIFACT = "kafka_2.13"
 DOWNLOAD_DEADLINE_S = 600.0
 LOCK_DEADLINE_S = 900.0
 HTTP_TIMEOUT_S = 60
@@ -52,20 +51,59 @@ class Jar:
         return f"{self.artifact}-{self.version}.jar"
 
 
-def read_lock_file(path: Path = LOCK_FILE) -> list[Jar]:
-    """The jars of the lock file, in its order."""
-    jars = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            sha256, coordinates = line.split()
-            group, artifact, version = coordinates.split(":")
-            jars.append(Jar(group, artifact, version, sha256))
-    return jars
+@dataclass(frozen=True)
+class JarSet:
+    """The jars of one program, complete, as its lock file names them."""
+
+    title: str
+    """For people: what is being fetched."""
+    name: str
+    """First word of its directory in the cache."""
+    lock_file: Path
+    main_artifact: str
+    """The artifact whose version is the program's."""
+
+    def jars(self) -> list[Jar]:
+        """The jars of the lock file, in its order."""
+        jars = []
+        for line in self.lock_file.read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                sha256, coordinates = line.split()
+                group, artifact, version = coordinates.split(":")
+                jars.append(Jar(group, artifact, version, sha256))
+        return jars
+
+    def version(self) -> str:
+        """The pinned version of the program."""
+        return next(jar.version for jar in self.jars() if jar.artifact == self.main_artifact)
+
+    def libs(self) -> Path:
+        """The directory with all its jars, fetched when it is not there yet.
+
+        Raises JarsUnavailableError when no route delivers every jar with its pinned checksum.
+        """
+        jars = self.jars()
+        home = cache_dir() / f"{self.name}-{self.version()}"
+        libs = home / "libs"
+        if _holds(libs, jars):
+            return libs
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            with locked(home / "lock"):
+                if not _holds(libs, jars):
+                    _fetch(self, libs)
+        except OSError as error:
+            raise JarsUnavailableError(f"The cache {home} cannot be written: {error}.") from error
+        return libs
 
 
-def kafka_version() -> str:
-    """The pinned version of Apache Kafka."""
-    return next(jar.version for jar in read_lock_file() if jar.artifact == BROKER_ARTIFACT)
+KAFKA = JarSet("Apache Kafka", "kafka", Path(__file__).with_name("kafka-jars.txt"), "kafka_2.13")
+CONNECT = JarSet(
+    "Apache Kafka Connect",
+    "connect",
+    Path(__file__).with_name("connect_jars.txt"),
+    "connect-runtime",
+)
 
 
 def cache_dir() -> Path:
@@ -74,26 +112,6 @@ def cache_dir() -> Path:
         return Path(own).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "connectd"
-
-
-def kafka_libs() -> Path:
-    """The directory with all jars of the broker, fetched when it is not there yet.
-
-    Raises JarsUnavailableError when no route delivers every jar with its pinned checksum.
-    """
-    jars = read_lock_file()
-    home = cache_dir() / f"kafka-{kafka_version()}"
-    libs = home / "libs"
-    if _holds(libs, jars):
-        return libs
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with locked(home / "lock"):
-            if not _holds(libs, jars):
-                _fetch(jars, libs)
-    except OSError as error:
-        raise JarsUnavailableError(f"The cache {home} cannot be written: {error}.") from error
-    return libs
 
 
 @contextmanager
@@ -119,18 +137,20 @@ def _holds(libs: Path, jars: list[Jar]) -> bool:
     return libs.is_dir() and {each.name for each in libs.iterdir()} == {j.file_name for j in jars}
 
 
-def _fetch(jars: list[Jar], libs: Path) -> None:
+def _fetch(wanted: JarSet, libs: Path) -> None:
     routes: list[tuple[str, Callable[[list[Jar], Path], None]]] = [("jgo", _fetch_with_jgo)]
     if shutil.which("mvn"):
         routes.insert(0, ("mvn", _fetch_with_mvn))
+    jars = wanted.jars()
+    what = f"{wanted.title} {wanted.version()}"
     reasons = []
     for name, route in routes:
-        _say(f"fetching Apache Kafka {kafka_version()} ({len(jars)} jars) with {name} ...")
+        _say(f"fetching {what} ({len(jars)} jars) with {name} ...")
         started = time.monotonic()
         staging = Path(tempfile.mkdtemp(prefix="fetch-", dir=libs.parent))
         try:
             route(jars, staging)
-            _check(jars, staging)
+            _check(wanted, staging)
             shutil.rmtree(libs, ignore_errors=True)
             staging.rename(libs)
         except (OSError, RuntimeError, subprocess.SubprocessError, ImportError) as error:
@@ -138,22 +158,21 @@ def _fetch(jars: list[Jar], libs: Path) -> None:
             continue
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-        _say(f"Apache Kafka {kafka_version()} is in {libs} ({time.monotonic() - started:.0f} s)")
+        _say(f"{what} is in {libs} ({time.monotonic() - started:.0f} s)")
         return
-    raise JarsUnavailableError(
-        f"Apache Kafka {kafka_version()} could not be fetched. " + " | ".join(reasons)
-    )
+    raise JarsUnavailableError(f"{what} could not be fetched. " + " | ".join(reasons))
 
 
-def _check(jars: list[Jar], directory: Path) -> None:
-    for jar in jars:
+def _check(wanted: JarSet, directory: Path) -> None:
+    for jar in wanted.jars():
         path = directory / jar.file_name
         if not path.is_file():
             raise RuntimeError(f"{jar.file_name} was not delivered")
         found = hashlib.sha256(path.read_bytes()).hexdigest()
         if found != jar.sha256:
             raise RuntimeError(
-                f"{jar.file_name} has sha256 {found}, expected {jar.sha256} of {LOCK_FILE.name}"
+                f"{jar.file_name} has sha256 {found}, "
+                f"expected {jar.sha256} of {wanted.lock_file.name}"
             )
 
 
@@ -189,7 +208,7 @@ def pom_of(jars: list[Jar]) -> str:
     return f"""<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>connectd</groupId>
-  <artifactId>kafka-libs</artifactId>
+  <artifactId>libs</artifactId>
   <version>1</version>
   <packaging>pom</packaging>
   <dependencies>{entries}
@@ -219,4 +238,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    print(kafka_libs())
+    print(KAFKA.libs(), CONNECT.libs(), sep="\n")

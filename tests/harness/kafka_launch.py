@@ -223,7 +223,7 @@ def choose() -> Launch:
         reason = "CONNECTD_BROKER asks for it"
     else:
         try:
-            return ApacheKafka(jars.kafka_libs(), java.find_java(), jars.kafka_version())
+            return ApacheKafka(jars.KAFKA.libs(), java.find_java(), jars.KAFKA.version())
         except (jars.JarsUnavailableError, java.JavaUnavailableError) as error:
             reason = textwrap.shorten(str(error), REASON_LENGTH_MAX, placeholder=" …")
     if os.environ.get("CI") == "true":

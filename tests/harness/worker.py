@@ -39,6 +39,8 @@ class RestAnswer:
 class WorkerProcess(RealPart):
     """One worker; owns its process and, unless ``home`` is given, its directory."""
 
+    start_deadline_s = START_DEADLINE_S
+
     def __init__(
         self,
         bootstrap: str,
@@ -93,7 +95,7 @@ class WorkerProcess(RealPart):
         """Start it and wait for ``GET /`` to answer 200; raises HarnessError with its log."""
         self.launch()
         self._started().wait_until(
-            self._answers, what="200 from GET /", deadline_s=START_DEADLINE_S
+            self._answers, what="200 from GET /", deadline_s=self.start_deadline_s
         )
 
     def launch(self) -> None:
@@ -155,12 +157,15 @@ class WorkerProcess(RealPart):
 
     def close(self) -> None:
         """Stop it as an orderly person would, and kill it when that takes too long."""
-        if self._process is not None:
-            self._process.stop(grace_s=STOP_DEADLINE_S)
-            self._process = None
+        self._stop()
         if self._own_home and self._home is not None:
             shutil.rmtree(self._home, ignore_errors=True)
             self._home = None
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.stop(grace_s=STOP_DEADLINE_S)
+            self._process = None
 
     def _properties_file(self, home: Path) -> Path:
         return home / "worker.properties"
