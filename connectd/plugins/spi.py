@@ -1,8 +1,10 @@
 """The interfaces that plugins implement.
 
 A *source connector* turns its config into task configs; a *source task* emits batches and seals; a
-*converter* turns Connect data into bytes. Methods that may wait are coroutines; all run on the
-event loop except ``Converter.from_connect_data``, which is pure and may run in any thread.
+*converter* turns Connect data into bytes; a *config provider* has values that configs refer to.
+Methods that may wait are coroutines; all run on the event loop, with two exceptions:
+``Converter.from_connect_data`` is pure and may run in any thread, and ``ConfigProvider.get`` may
+block and never runs on the loop.
 
 Life of a task: ``start`` (raises to fail), then ``poll`` again and again until ``stop``. ``poll``
 waits until there is something to emit; cancelling it loses nothing. While a task is paused it is
@@ -11,7 +13,7 @@ not polled: its own bounded buffer fills and its readers wait.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -207,5 +209,39 @@ class Converter(Protocol):
 
         Raises:
             ConvertError: the value does not fit its schema or this format.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ProvidedValues:
+    """What a config provider knows by now: values by key.
+
+    ``ttl_ms`` is how long they are good for; None when the provider does not say.
+    """
+
+    values: Mapping[str, str]
+    ttl_ms: int | None = None
+
+
+class ConfigProvider(Protocol):
+    """Knows the values behind ``${provider:path:key}`` (KIP-297)."""
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str]) -> ConfigProvider:
+        """Make one from the worker's ``config.providers.<name>.param.*``, without that prefix.
+
+        Raises:
+            ConfigError: a parameter is wrong.
+        """
+        ...
+
+    def get(self, path: str, keys: Collection[str]) -> ProvidedValues:
+        """The values of those keys that exist under a path; ``""`` is no path. May block.
+
+        Several threads may call it at the same time, each for another path.
+
+        Raises:
+            ConfigError: the path cannot be read.
         """
         ...
