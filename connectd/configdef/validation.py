@@ -83,10 +83,10 @@ def key_info(key: ConfigKey, *, prefix: str = "") -> dict[str, Any]:
         "importance": key.importance.value,
         "documentation": key.doc,
         "group": key.group,
+        "order_in_group": key.order,
         "width": key.width.value,
         "display_name": key.display_name or key.name,
-        "dependents": [prefix + name for name in key.dependents],
-        "order": key.order,
+        "dependents": list(key.dependents),
     }
 
 

@@ -54,10 +54,10 @@ async def test_the_keys_of_a_plugin_come_before_those_of_the_framework(name: str
             "importance",
             "documentation",
             "group",
+            "order_in_group",
             "width",
             "display_name",
             "dependents",
-            "order",
         ]
 
 

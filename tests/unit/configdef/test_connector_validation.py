@@ -143,12 +143,12 @@ def test_the_document_has_kafkas_member_order() -> None:
         "importance": "HIGH",
         "documentation": "The most tasks that the connector may split its work into.",
         "group": "Common",
+        "order_in_group": 4,
         "width": "SHORT",
         "display_name": "Tasks max",
         "dependents": [],
-        "order": 4,
     }
-    assert list(element["definition"])[-2:] == ["dependents", "order"]
+    assert list(element["definition"])[6:9] == ["group", "order_in_group", "width"]
     assert element["value"] == {
         "name": "tasks.max",
         "value": "0",
@@ -490,7 +490,7 @@ def test_a_key_without_display_name_shows_its_name() -> None:
     assert info["name"] == "p.k"
     assert info["display_name"] == "k"
     assert info["default_value"] == "[hidden]"
-    assert (info["group"], info["order"], info["width"]) == (None, -1, Width.NONE.value)
+    assert (info["group"], info["order_in_group"], info["width"]) == (None, -1, Width.NONE.value)
 
 
 # spec kafka-connect B.4, B.5 with the keys of 4.1: group, order, type, importance, width, display
@@ -528,5 +528,5 @@ FRAMEWORK = [
 @pytest.mark.parametrize("row", FRAMEWORK, ids=[row[0] for row in FRAMEWORK])
 def test_framework_keys_are_described_as_in_kafka(row: tuple[object, ...]) -> None:
     info = key_info(connector.SOURCE_DEF.key(str(row[0])))
-    members = ("name", "group", "order", "type", "importance", "width", "display_name")
+    members = ("name", "group", "order_in_group", "type", "importance", "width", "display_name")
     assert tuple(info[member] for member in members) == row
