@@ -360,7 +360,7 @@ def test_an_alias_of_transforms_brings_its_keys() -> None:
         ]
     }
     definition = entry(checked, "transforms.t.spec")["definition"]
-    assert (definition["group"], definition["order"]) == ("Transforms: t", 3)
+    assert (definition["group"], definition["order_in_group"]) == ("Transforms: t", 3)
     names = [each["value"]["name"] for each in checked.infos["configs"]]
     assert names[-4 - len(CONNECTOR_DEF) : -len(CONNECTOR_DEF)] == [
         "transforms.t.type",
