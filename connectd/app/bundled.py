@@ -10,6 +10,7 @@ from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.definition import ConfigDef
 from connectd.connectors.dynamodb.connector import DynamoDbSourceConnector
+from connectd.connectors.file.connector import FileStreamSourceConnector
 from connectd.converters.json_converter import JsonConverter
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 
@@ -28,6 +29,14 @@ def plugin_registry() -> PluginRegistry:
     )
     registry.register(
         PluginDesc(
+            class_name="org.apache.kafka.connect.file.FileStreamSourceConnector",
+            kind=PluginKind.SOURCE,
+            version=connectd.__version__,
+            cls=FileStreamSourceConnector,
+        )
+    )
+    registry.register(
+        PluginDesc(
             class_name="org.apache.kafka.connect.json.JsonConverter",
             kind=PluginKind.CONVERTER,
             version=connectd.__version__,
@@ -42,5 +51,9 @@ def documented_plugins() -> list[tuple[str, ConfigDef]]:
     return [
         ("Source connectors", SOURCE_DEF),
         ("connectd.DynamoDBSource", DynamoDbSourceConnector.config_def()),
+        (
+            "org.apache.kafka.connect.file.FileStreamSourceConnector",
+            FileStreamSourceConnector.config_def(),
+        ),
         (JsonConverter.class_name, JsonConverter.config_def()),
     ]

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from connectd.errors import ConnectdError
 from connectd.kafka import errors
-from connectd.model.record import EncodedPage
+from connectd.model.record import Encoded
 
 FAILURES_MAX = 20
 """Failed records that a result names; the rest is counted. A page may hold thousands."""
@@ -40,7 +40,7 @@ class SendResult:
     acknowledged offset, for jobs that asked for it.
     """
 
-    topic: str | None
+    topics: tuple[str, ...]
     records: int
     error: ConnectdError | None = None
     failures: tuple[RecordFailure, ...] = ()
@@ -57,7 +57,7 @@ class SendJob:
     closed before.
     """
 
-    encode: Callable[[], EncodedPage]
+    encode: Callable[[], Encoded]
     on_done: Callable[[SendResult], None]
     wants_offsets: bool = False
 
@@ -73,14 +73,18 @@ class Page:
         "left",
         "offsets",
         "size",
-        "topic",
+        "topics",
     )
 
     def __init__(
-        self, job: SendJob, topic: str, size: int, on_complete: Callable[[Page], None]
+        self,
+        job: SendJob,
+        topics: tuple[str, ...],
+        size: int,
+        on_complete: Callable[[Page], None],
     ) -> None:
         self.job = job
-        self.topic = topic
+        self.topics = topics
         self.size = size
         self.left = size
         self.failures: list[RecordFailure] = []
@@ -92,7 +96,8 @@ class Page:
         """Delivery callback of every record. It never produces (field case P06)."""
         self.left = left = self.left - 1  # hot: every instruction here is paid per record
         if error is not None:
-            self._count_failure(error, message.key(), len(message))
+            topic = message.topic() or ""
+            self._count_failure(error, topic, message.key(), len(message))
         if not left:
             self._on_complete(self)
 
@@ -104,9 +109,11 @@ class Page:
                 self.offsets[partition] = max(offset, self.offsets.get(partition, -1))
         self.ack(error, message)
 
-    def refuse(self, error: KafkaException, key: bytes | None, value: bytes | None) -> None:
+    def refuse(
+        self, error: KafkaException, topic: str, key: bytes | None, value: bytes | None
+    ) -> None:
         """A record that the client did not even take."""
-        self._count_failure(error, key, len(value or b""))
+        self._count_failure(error, topic, key, len(value or b""))
         self.left -= 1
         if not self.left:
             self._on_complete(self)
@@ -118,7 +125,7 @@ class Page:
     def result(self) -> SendResult:
         """The answer, once nothing is left."""
         return SendResult(
-            topic=self.topic,
+            topics=self.topics,
             records=self.size,
             failures=tuple(self.failures),
             failure_count=self.failure_count,
@@ -126,10 +133,10 @@ class Page:
         )
 
     def _count_failure(
-        self, error: KafkaError | KafkaException, key: bytes | None, value_bytes: int
+        self, error: KafkaError | KafkaException, topic: str, key: bytes | None, value_bytes: int
     ) -> None:
         self.failure_count += 1
         if len(self.failures) < FAILURES_MAX:
             size_bytes = value_bytes + len(key or b"")
-            failure = errors.delivery_error(error, self.topic, size_bytes)
-            self.failures.append(RecordFailure(key, self.topic, failure))
+            failure = errors.delivery_error(error, topic, size_bytes)
+            self.failures.append(RecordFailure(key, topic, failure))

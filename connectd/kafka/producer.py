@@ -226,7 +226,7 @@ class PageProducer:
         else:
             _log.error("producer is broken", error=str(error))
         for job in list(self._outstanding):
-            self._settle(job, SendResult(topic=None, records=0, error=error))
+            self._settle(job, SendResult(topics=(), records=0, error=error))
         self._turn_waiters_away()
 
     def _turn_waiters_away(self) -> None:

@@ -24,7 +24,7 @@ from connectd.kafka import clientconf, errors
 from connectd.kafka.clientconf import Conf
 from connectd.kafka.page import Page, SendJob, SendResult
 from connectd.kafka.voice import ClientVoice
-from connectd.model.record import EncodedPage
+from connectd.model.record import Encoded, EncodedPage, RoutedPage, RoutedRecord
 
 _log = structlog.get_logger(__name__)
 
@@ -173,56 +173,84 @@ class PageSender:
 
     def _take(self, job: SendJob) -> None:
         if self._fatal is not None:
-            self._report(Settled(job, SendResult(topic=None, records=0, error=self._fatal)))
+            self._report(Settled(job, SendResult(topics=(), records=0, error=self._fatal)))
             return
         try:
             encoded = job.encode()
         except ConnectdError as error:
-            self._report(Settled(job, SendResult(topic=None, records=0, error=error)))
+            self._report(Settled(job, SendResult(topics=(), records=0, error=error)))
             return
         except Exception as error:  # a defect in an encoder ends its task, not the producer of all
             failure = FatalTaskError(f"encoding a page: {type(error).__name__}: {error}")
             failure.__cause__ = error
-            self._report(Settled(job, SendResult(topic=None, records=0, error=failure)))
+            self._report(Settled(job, SendResult(topics=(), records=0, error=failure)))
             return
         if not encoded.records:
-            self._report(Settled(job, SendResult(topic=encoded.topic, records=0)))
+            self._report(Settled(job, SendResult(topics=encoded.topics, records=0)))
             return
         self._produce(job, encoded)
 
-    def _produce(self, job: SendJob, encoded: EncodedPage) -> None:
-        page = Page(job, encoded.topic, len(encoded.records), self._on_complete)
+    def _produce(self, job: SendJob, encoded: Encoded) -> None:
+        page = Page(job, encoded.topics, len(encoded.records), self._on_complete)
         self._pages.add(page)
+        match encoded:
+            case EncodedPage():
+                self._produce_plain(page, encoded)
+            case RoutedPage():
+                self._produce_routed(page, encoded)
+
+    def _produce_plain(self, page: Page, encoded: EncodedPage) -> None:
+        """The direct path: hot, every instruction in here is paid per record."""
         produce = self._producer.produce
         topic = encoded.topic
-        ack = page.ack_with_offset if job.wants_offsets else page.ack
+        ack = page.ack_with_offset if page.job.wants_offsets else page.ack
         for key, value in encoded.records:
             try:
                 produce(topic, value, key, -1, ack)
             except BufferError:
-                if not self._produce_when_there_is_room(page, key, value):
+                if not self._produce_when_there_is_room(page, RoutedRecord(topic, key, value)):
                     return
             except KafkaException as error:
                 if self._is_fatal(error):
                     return
-                page.refuse(error, key, value)
+                page.refuse(error, topic, key, value)
 
-    def _produce_when_there_is_room(
-        self, page: Page, key: bytes | None, value: bytes | None
-    ) -> bool:
+    def _produce_routed(self, page: Page, encoded: RoutedPage) -> None:
+        for record in encoded.records:
+            try:
+                self._produce_record(page, record)
+            except BufferError:
+                if not self._produce_when_there_is_room(page, record):
+                    return
+            except KafkaException as error:
+                if self._is_fatal(error):
+                    return
+                page.refuse(error, record.topic, record.key, record.value)
+
+    def _produce_record(self, page: Page, record: RoutedRecord) -> None:
+        self._producer.produce(
+            record.topic,
+            record.value,
+            record.key,
+            partition=-1 if record.kafka_partition is None else record.kafka_partition,
+            on_delivery=page.ack_with_offset if page.job.wants_offsets else page.ack,
+            timestamp=record.timestamp_ms or 0,  # librdkafka's word for now
+            headers=list(record.headers),
+        )
+
+    def _produce_when_there_is_room(self, page: Page, record: RoutedRecord) -> bool:
         """Wait with this record until the buffer takes it; False when the page is given up."""
-        ack = page.ack_with_offset if page.job.wants_offsets else page.ack
         self.buffer_full_count += 1
         while not self._is_stopping and self._fatal is None:
             self._serve(self._producer.poll, FULL_WAIT_S)
             try:
-                self._producer.produce(page.topic, value, key, -1, ack)
+                self._produce_record(page, record)
             except BufferError:
                 continue
             except KafkaException as error:
                 if self._is_fatal(error):
                     return False
-                page.refuse(error, key, value)
+                page.refuse(error, record.topic, record.key, record.value)
             return True
         return False
 
@@ -254,7 +282,7 @@ class PageSender:
         pages, self._pages = self._pages, set()
         for page in pages:
             page.abandon()
-            result = SendResult(topic=page.topic, records=page.size, error=self._fatal)
+            result = SendResult(topics=page.topics, records=page.size, error=self._fatal)
             self._report(Settled(page.job, result))
         _log.error("producer has failed for good", client=self._name, error=str(self._fatal))
         self._producer.purge()

@@ -11,9 +11,9 @@ builds Connect data that every transform and converter understands, one record a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from connectd.errors import RecordError
 from connectd.model.schema import Schema
@@ -80,10 +80,44 @@ class SourceRecord:
 
 @dataclass(frozen=True)
 class EncodedPage:
-    """All records of a page, ready for the producer, in order, for one topic."""
+    """All records of a page, ready for the producer, in order, for one topic.
+
+    The form of the direct path: Kafka chooses partitions and timestamps, and there are no headers.
+    """
 
     topic: str
     records: list[EncodedRecord]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Where it goes."""
+        return (self.topic,)
+
+
+class RoutedRecord(NamedTuple):
+    """A record that says itself where it goes; None leaves partition or timestamp to Kafka."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    kafka_partition: int | None = None
+    timestamp_ms: int | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
+@dataclass(frozen=True)
+class RoutedPage:
+    """All records of a page, ready for the producer, in order: the form of the general path."""
+
+    records: list[RoutedRecord]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Where its records go."""
+        return tuple(dict.fromkeys(record.topic for record in self.records))
+
+
+Encoded = EncodedPage | RoutedPage
 
 
 class BatchPayload(Protocol):
@@ -110,6 +144,26 @@ class BatchPayload(Protocol):
         cannot be encoded; the caller then takes the general path to find out which one.
         """
         ...
+
+
+@dataclass(frozen=True)
+class RecordList:
+    """A page of records that exist as Connect data already; it has no direct path."""
+
+    records: Sequence[SourceRecord]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def source_records(self) -> Iterator[SourceRecord | RecordError]:
+        """See ``BatchPayload``."""
+        return iter(self.records)
+
+    def page_encoder(
+        self, key: ConverterSpec, value: ConverterSpec
+    ) -> Callable[[], EncodedPage] | None:
+        """See ``BatchPayload``."""
+        return None
 
 
 @dataclass(frozen=True)

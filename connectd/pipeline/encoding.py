@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectd.errors import ConvertError, InvariantError, RecordError
-from connectd.model.record import BatchPayload, EncodedPage, EncodedRecord, SourceRecord
+from connectd.errors import ConvertError, FatalTaskError, InvariantError, RecordError
+from connectd.model.record import BatchPayload, Encoded, RoutedPage, RoutedRecord, SourceRecord
 from connectd.plugins.spi import Converter
 
 _FAILURES_KEPT_MAX = 20
 """Failures remembered per page for the log; all are counted."""
+
+_NO_TIMESTAMP_MS = -1
+"""Kafka's own mark for a record without a time."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,12 @@ class PageEncoding:
         self._converters = converters
         self._tolerates_all = tolerates_all
 
-    def __call__(self) -> EncodedPage:
+    def __call__(self) -> Encoded:
         """The page as bytes.
 
         Raises:
             RecordError: a record failed and is not tolerated; nothing of the page is to be sent.
+            FatalTaskError: a record has a timestamp that is none.
         """
         payload, self._payload = self._payload, None
         if payload is None:
@@ -60,20 +64,14 @@ class PageEncoding:
             except ConvertError:
                 # The general path finds out which record it is, and names it.
                 pass
-        return self._encode_one_by_one(payload)
+        return RoutedPage(list(self._converted(payload)))
 
-    def _encode_one_by_one(self, payload: BatchPayload) -> EncodedPage:
-        converted = list(self._converted(payload))
-        # All records of a page go to one topic: no transform routes them (yet).
-        topic = converted[0][0] if converted else ""
-        return EncodedPage(topic, [record for _, record in converted])
-
-    def _converted(self, payload: BatchPayload) -> Iterator[tuple[str, EncodedRecord]]:
+    def _converted(self, payload: BatchPayload) -> Iterator[RoutedRecord]:
         for record in payload.source_records():
             try:
                 if isinstance(record, RecordError):
                     raise record
-                yield record.topic, self._convert(record)
+                yield self._convert(record)
             except RecordError as error:
                 if not self._tolerates_all:
                     raise
@@ -81,9 +79,24 @@ class PageEncoding:
                 if len(self.failures) < _FAILURES_KEPT_MAX:
                     self.failures.append(error)
 
-    def _convert(self, record: SourceRecord) -> EncodedRecord:
-        key = self._converters.key.from_connect_data(record.topic, record.key_schema, record.key)
-        value = self._converters.value.from_connect_data(
-            record.topic, record.value_schema, record.value
-        )
-        return key, value
+    def _convert(self, record: SourceRecord) -> RoutedRecord:
+        """Key and value, in Kafka's order."""
+        converters, topic = self._converters, record.topic
+        stage = "KEY_CONVERTER"
+        try:
+            key = converters.key.from_connect_data(topic, record.key_schema, record.key)
+            stage = "VALUE_CONVERTER"
+            value = converters.value.from_connect_data(topic, record.value_schema, record.value)
+        except ConvertError as error:
+            error.stage = stage
+            raise
+        return RoutedRecord(topic, key, value, record.kafka_partition, _timestamp_ms(record))
+
+
+def _timestamp_ms(record: SourceRecord) -> int | None:
+    timestamp_ms = record.timestamp_ms
+    if timestamp_ms is None or timestamp_ms >= 0:
+        return timestamp_ms
+    if timestamp_ms == _NO_TIMESTAMP_MS:
+        return None
+    raise FatalTaskError(f"Invalid record timestamp {timestamp_ms}")

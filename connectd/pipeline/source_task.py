@@ -278,11 +278,16 @@ class SourceTaskRunner:
             self._skipped += skipped
             self._report_skipped(entry.partition, encoding, result)
         self._acked += result.records - result.failure_count
-        if result.topic is not None and result.records and result.topic not in self._topics:
-            self._topics.add(result.topic)
-            if not self._is_abandoned:
-                self._on_topic(result.topic)
+        if result.records:
+            self._report_topics(result.topics)
         entry.resolve()
+
+    def _report_topics(self, topics: tuple[str, ...]) -> None:
+        for topic in topics:
+            if topic not in self._topics:
+                self._topics.add(topic)
+                if not self._is_abandoned:
+                    self._on_topic(topic)
 
     def _report_skipped(
         self,

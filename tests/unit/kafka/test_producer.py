@@ -89,7 +89,7 @@ def test_a_page_is_answered_once_when_all_of_its_records_are_acknowledged(
         await bench.producer.close(DEADLINE_S)
         return bench.answers
 
-    assert run(work) == [SendResult(topic="orders", records=1000)]
+    assert run(work) == [SendResult(topics=("orders",), records=1000)]
     assert values(cluster, 1000) == [value for _, value in page(1000)]
 
 
@@ -127,7 +127,7 @@ def test_an_empty_page_is_answered(cluster: MockCluster) -> None:
         await bench.producer.close(DEADLINE_S)
         return bench.answers
 
-    assert run(work) == [SendResult(topic="orders", records=0)]
+    assert run(work) == [SendResult(topics=("orders",), records=0)]
 
 
 def test_a_full_buffer_keeps_every_record_and_the_order(cluster: MockCluster) -> None:
@@ -162,7 +162,7 @@ def test_a_page_that_cannot_be_encoded_is_answered_and_the_next_goes_on(
 
     first, second = run(work)
     assert first.error is refusal
-    assert first.topic is None
+    assert first.topics == ()
     assert second.error is None
 
 
@@ -243,7 +243,7 @@ class TestRecordsThatFail:
             await bench.producer.close(DEADLINE_S)
             return bench.answers
 
-        assert run(work) == [SendResult(topic="orders", records=10)]
+        assert run(work) == [SendResult(topics=("orders",), records=10)]
         assert values(cluster, 10) == [value for _, value in page(10)]
 
     def test_one_that_the_user_gave_a_deadline_fails_at_it(self, cluster: MockCluster) -> None:

@@ -28,8 +28,11 @@ from connectd.model.cluster import Config
 from connectd.model.record import (
     ConverterSpec,
     Emission,
+    Encoded,
     EncodedPage,
     RecordBatch,
+    RoutedPage,
+    RoutedRecord,
     Seal,
     SourceOffset,
     SourcePartition,
@@ -128,7 +131,7 @@ class ScriptedTask:
 class HeldProducer:
     """Encodes at once, answers when told: acknowledgements in any order."""
 
-    sent: list[tuple[SendJob, EncodedPage | RecordError]] = field(default_factory=list)
+    sent: list[tuple[SendJob, Encoded | RecordError]] = field(default_factory=list)
 
     async def send(self, job: SendJob) -> None:
         try:
@@ -139,11 +142,11 @@ class HeldProducer:
     def answer(self, number: int, *failures: RecordFailure) -> None:
         job, page = self.sent[number]
         if isinstance(page, RecordError):
-            job.on_done(SendResult(topic=None, records=0, error=page))
+            job.on_done(SendResult(topics=(), records=0, error=page))
             return
         job.on_done(
             SendResult(
-                topic=page.topic,
+                topics=page.topics,
                 records=len(page.records),
                 failures=failures,
                 failure_count=len(failures),
@@ -393,8 +396,11 @@ def test_with_tolerance_the_others_of_its_page_are_sent_in_order(direct: bool) -
         rig = Rig([_batch(1, "a", "bad", "b", direct=direct)], tolerate_all=True)
         await rig.begin()
         page = rig.producer.sent[0][1]
-        assert isinstance(page, EncodedPage)
-        assert page.records == [(b"a", b"a"), (b"b", b"b")]
+        assert isinstance(page, RoutedPage)
+        assert page.records == [
+            RoutedRecord("demo-orders", b"a", b"a", headers=()),
+            RoutedRecord("demo-orders", b"b", b"b", headers=()),
+        ]
         rig.producer.answer(0)
         await rig.end()
         assert rig.committed == [{"n": 1}]

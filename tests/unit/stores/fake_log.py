@@ -65,7 +65,7 @@ class FakeLog:
         """The oldest page is durable; its records are read back, now or later."""
         append = self.appends.pop(0)
         self._end += len(append.records)
-        append.on_done(SendResult(TOPIC, len(append.records), offsets={0: self._end - 1}))
+        append.on_done(SendResult((TOPIC,), len(append.records), offsets={0: self._end - 1}))
         if read_back:
             self.read(*append.records)
 
@@ -77,14 +77,14 @@ class FakeLog:
         )
         self._end += len(append.records) - len(failures)
         result = SendResult(
-            TOPIC, len(append.records), failures=failures, failure_count=len(failures)
+            (TOPIC,), len(append.records), failures=failures, failure_count=len(failures)
         )
         append.on_done(result)
 
     def fail(self, error: ConnectdError) -> None:
         """The oldest page fails as a whole."""
         append = self.appends.pop(0)
-        append.on_done(SendResult(TOPIC, len(append.records), error=error))
+        append.on_done(SendResult((TOPIC,), len(append.records), error=error))
 
     def read(self, *records: EncodedRecord) -> None:
         """The reader comes past these records."""
