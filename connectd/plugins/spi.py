@@ -213,6 +213,27 @@ class Converter(Protocol):
         ...
 
 
+class HeaderConverter(Protocol):
+    """The value of a record's header to bytes; immutable after construction."""
+
+    spec: ConverterSpec
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """Its settings, without the ``header.converter.`` prefix."""
+        ...
+
+    def from_connect_header(
+        self, topic: str, name: str, schema: Schema | None, value: object
+    ) -> bytes | None:
+        """The bytes of a header's value. Pure; runs in any thread.
+
+        Raises:
+            ConvertError: the value does not fit its schema or this format.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ProvidedValues:
     """What a config provider knows by now: values by key.
