@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import connectd
 from connectd.aio.clock import Clock
+from connectd.config_providers import declared
 from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
@@ -22,7 +23,9 @@ from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
 from connectd.plugins import layering, spi
 from connectd.plugins.directory import PluginDirectory
+from connectd.plugins.lookups import Lookups
 from connectd.plugins.registry import PluginRegistry
+from connectd.plugins.resolving import ConfigResolver
 from connectd.runtime.connector_life import ConnectorOffsetReader
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
@@ -109,6 +112,7 @@ class Wiring:
     def herder(self, url: str) -> Herder:
         """The herder of the worker that others reach at ``url``."""
         config, parts = self._config, self._parts
+        resolve = ConfigResolver(Lookups(declared.make_providers(config.properties)))
         stores = self._stores()
         membership = SoleMember(url, stores.statuses)
         statuses = StatusReporter(
@@ -125,7 +129,7 @@ class Wiring:
             statuses=statuses,
             make_connector=lambda name: self._connector_class(name)(),
             make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
-            resolve=lambda connector_config: connector_config,
+            resolve=resolve,
             settings=LifeSettings(task_grace_s=config.task_shutdown_timeout_s),
         )
         return Herder(
@@ -141,7 +145,7 @@ class Wiring:
                 connector_type=self._connector_type,
                 run_blocking=ValidationThreads(),
             ),
-            resolve=lambda connector_config: connector_config,
+            resolve=resolve,
             settings=HerderSettings(
                 tracks_topics=config.topic_tracking_enabled,
                 allows_topic_reset=config.topic_tracking_reset_allowed,

@@ -12,7 +12,7 @@ Nobody waits for this job but those who ask to: a connector that hangs in ``star
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -60,14 +60,14 @@ class ConnectorOffsetReader:
 class ConnectorSpec:
     """Everything that one life of a connector is made from.
 
-    ``config`` is raw, placeholders and all; ``create`` makes the instance and ``resolve`` the
-    config that it gets; both may raise to fail the connector.
+    ``config`` is raw, references to config providers and all; ``resolve`` makes the config that the
+    instance gets, ``create`` the instance for it; both may raise to fail the connector.
     """
 
     connector: str
     config: Config
-    create: Callable[[], spi.SourceConnector]
-    resolve: Callable[[Config], Config]
+    create: Callable[[Config], spi.SourceConnector]
+    resolve: Callable[[Config], Awaitable[Config]]
     services: spi.WorkerServices
     offsets: spi.OffsetReader
     on_started: Callable[[], None]
@@ -131,7 +131,7 @@ class ConnectorLife:
         logs.bind_context(connector=self.name)
         try:
             try:
-                self._ensure_instance()
+                await self._ensure_instance()
             except Exception as error:
                 await self._fail(error)
             while not self._is_stopping:
@@ -152,10 +152,10 @@ class ConnectorLife:
             self._settled.set()
             self._ended.set()
 
-    def _ensure_instance(self) -> spi.SourceConnector:
+    async def _ensure_instance(self) -> spi.SourceConnector:
         if self._instance is None:
-            self._resolved = self._spec.resolve(self.config)
-            self._instance = self._spec.create()
+            self._resolved = await self._spec.resolve(self.config)
+            self._instance = self._spec.create(self._resolved)
         return self._instance
 
     async def _take_step(self) -> None:
@@ -188,7 +188,7 @@ class ConnectorLife:
             self._pen.report(LifecycleEvent.SUSPENDED)
 
     async def _start_instance(self) -> None:
-        instance = self._ensure_instance()
+        instance = await self._ensure_instance()
         self._needs_stop = True
         context = _Context(self._spec, self.fail)
         try:

@@ -25,9 +25,9 @@ import structlog
 from connectd.aio import clock as clocks
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.model.cluster import ClusterConfigState, RestartRequest
+from connectd.plugins import resolving
 from connectd.runtime import assignment, health, task_configs
 from connectd.runtime.changes import ConnectorChanges
-from connectd.runtime.lives import Resolver
 from connectd.runtime.membership import Membership
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
 from connectd.runtime.reconfiguration import Reconfiguration
@@ -102,7 +102,7 @@ class Herder:
         statuses: StatusReporter,
         worker: Worker,
         plugins: Plugins,
-        resolve: Resolver,
+        resolve: resolving.Resolver,
         settings: HerderSettings,
     ) -> None:
         self.describe = describe
@@ -119,7 +119,9 @@ class Herder:
         self._failure: BaseException | None = None
 
         self.views = Views(gate, stores.configs, stores.statuses, plugins.connector_type)
-        self.validation = Validation(gate, plugins.directory, plugins.run_blocking)
+        self.validation = Validation(
+            gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
+        )
         self.changes = ConnectorChanges(
             gate, stores.configs, stores.offsets, self.views, self.validation.check
         )

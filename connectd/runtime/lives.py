@@ -1,7 +1,7 @@
 """Makes the lives of connectors and tasks: gathers what each needs from the worker.
 
-Placeholders are resolved here, at the last moment, and inside of the life's own failure boundary: a
-provider that fails is a failure of that connector or task alone.
+What configs refer to is resolved here, at the last moment, and inside of the life's own failure
+boundary: a config provider that fails or hangs is a failure of that connector or task alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from connectd.configdef.definition import ConfigDef
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
 from connectd.observe import redaction
-from connectd.plugins import spi
+from connectd.plugins import resolving, spi
 from connectd.runtime import task_configs
 from connectd.runtime.assignment import ConnectorWork
 from connectd.runtime.connector_life import (
@@ -32,9 +32,6 @@ from connectd.stores import protocols
 
 ConnectorMaker = Callable[[str], spi.SourceConnector]
 """Makes an instance from ``connector.class`` (a name or alias); raises to fail the connector."""
-
-Resolver = Callable[[Config], Config]
-"""Replaces the placeholders in a config; raises to fail whoever needs it."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class LifeMaker:
         statuses: StatusReporter,
         make_connector: ConnectorMaker,
         make_task_runner: TaskRunnerFactory,
-        resolve: Resolver,
+        resolve: resolving.Resolver,
         settings: LifeSettings,
     ) -> None:
         self.on_reconfigure: Callable[[str], None] | None = None
@@ -77,9 +74,12 @@ class LifeMaker:
     def connector_life(self, connector: str, work: ConnectorWork, jobs: JobGroup) -> ConnectorLife:
         """A life of a connector's instance, not yet started."""
 
-        def create() -> spi.SourceConnector:
-            instance = self._make_connector(work.config.get("connector.class", ""))
-            self._register_secrets(work.config, instance.config_def())
+        async def resolve(config: Config) -> Config:
+            return (await self._resolve(config)).config
+
+        def create(resolved: Config) -> spi.SourceConnector:
+            instance = self._make_connector(resolved.get("connector.class", ""))
+            _register_secrets(resolved, instance.config_def())
             return instance
 
         def reconfigure() -> None:
@@ -90,7 +90,7 @@ class LifeMaker:
             connector=connector,
             config=work.config,
             create=create,
-            resolve=self._resolve,
+            resolve=resolve,
             services=self._services,
             offsets=ConnectorOffsetReader(self._offsets, connector),
             on_started=reconfigure,
@@ -110,15 +110,16 @@ class LifeMaker:
     ) -> TaskLife:
         """A life of a task, not yet started."""
 
-        def create(on_event: OnEvent) -> TaskRunner:
-            self._register_secrets(work.config, ConfigDef([]))
-            connector_config = self._resolve(work.config)
+        async def create(on_event: OnEvent) -> TaskRunner:
+            connector_config = (await self._resolve(work.config)).config
+            task_config = (await self._resolve(config)).config
+            _register_secrets(connector_config, ConfigDef([]))
             task_configs.check_task_count(task.connector, work.task_count, connector_config)
             spec = TaskSpec(
                 task_id=task,
                 generation=self._membership.assignment.generation,
                 connector_config=connector_config,
-                task_config=self._resolve(config),
+                task_config=task_config,
                 target=work.target,
                 on_event=on_event,
                 on_topic=lambda topic: self._statuses.on_topic(task, topic),
@@ -135,13 +136,17 @@ class LifeMaker:
             grace_s=self.settings.task_grace_s,
         )
 
-    def _register_secrets(self, raw: Config, definition: ConfigDef) -> None:
-        """Keep what must not be read by everybody out of logs and traces from now on."""
-        for name, value in self._resolve(raw).items():
-            is_declared = name in definition and definition.key(name).is_secret
-            if is_declared or redaction.is_secret_name(name) or value != raw.get(name):
-                redaction.register_secret(value)
-
     def _job_name(self, name: str) -> str:
         # An abandoned life may still be there when the next one of the same name begins.
         return f"{name}#{next(self._numbers)}"
+
+
+def _register_secrets(config: Config, definition: ConfigDef) -> None:
+    """Keep what must not be read by everybody out of logs and traces from now on.
+
+    What came from config providers is registered by the resolver.
+    """
+    for name, value in config.items():
+        is_declared = name in definition and definition.key(name).is_secret
+        if is_declared or redaction.is_secret_name(name):
+            redaction.register_secret(value)

@@ -16,8 +16,7 @@ from connectd.errors import ConfigError, ConnectdError, RetriableError
 from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.record import Primitive, SourceOffset, SourcePartition
 from connectd.model.states import TargetState
-from connectd.plugins import spi
-from connectd.runtime.lives import Resolver
+from connectd.plugins import resolving, spi
 from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
 from connectd.runtime.views import Views
 from connectd.runtime.worker import Worker
@@ -61,7 +60,7 @@ class ConnectorOffsets:
         worker: Worker,
         apply_latest: Callable[[], None],
         connector_class: ConnectorClass,
-        resolve: Resolver,
+        resolve: resolving.Resolver,
     ) -> None:
         self._gate = gate
         self._configs = configs
@@ -149,10 +148,15 @@ class ConnectorOffsets:
         *,
         done: str,
     ) -> str:
-        kind = self._connector_class(config.get("connector.class", ""))
         failed = f"Failed to modify offsets for source connector {connector}"
+        with stage(f"asking the config providers of connector {connector}"):
+            try:
+                resolved = (await self._resolve(config)).config
+            except ConfigError as error:
+                raise RequestFailedError(str(error)) from error
+        kind = self._connector_class(resolved.get("connector.class", ""))
         try:
-            is_complete = kind.alter_offsets(self._resolve(config), changes)
+            is_complete = kind.alter_offsets(resolved, changes)
         except ConnectdError:
             raise
         except Exception as error:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from connectd.errors import ConfigError
 from connectd.model.cluster import ClusterConfigState, Config
+from connectd.plugins import resolving
 
 TASK_CLASS = "task.class"
 
-_PLACEHOLDER = re.compile(r"\$\{[^}]*?:[^}]*?\}")
 _LARGEST_INT = 2**31 - 1
 
 
@@ -48,20 +47,15 @@ def check_task_count(connector: str, count: int, config: Config) -> None:
 def prepared(configs: Sequence[Config], *, task_class: str, raw: Config) -> list[dict[str, str]]:
     """What is published of a connector's task configs.
 
-    ``task.class`` is added, and where the connector's own raw config has a placeholder for a key,
-    the placeholder stands in for its resolved value: secrets stay out of the config topic.
+    ``task.class`` is added, and where the connector's own raw config refers to a config provider
+    for a key, that text stands in for its resolved value: secrets stay out of the config topic.
     """
-    placeholders = {key: value for key, value in raw.items() if has_placeholder(value)}
+    references = {key: value for key, value in raw.items() if resolving.has_reference(value)}
     result = []
     for config in configs:
-        kept = {key: value for key, value in placeholders.items() if key in config}
+        kept = {key: value for key, value in references.items() if key in config}
         result.append({**config, TASK_CLASS: task_class, **kept})
     return result
-
-
-def has_placeholder(value: str | None) -> bool:
-    """Whether a value refers to a config provider: ``${provider:path:key}``."""
-    return value is not None and _PLACEHOLDER.search(value) is not None
 
 
 def is_applied(snapshot: ClusterConfigState, connector: str) -> bool:

@@ -7,9 +7,9 @@ with its trace, and the worker goes on. Made and stopped by the supervisor of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from connectd.aio.jobs import JobGroup
+from connectd.aio.jobs import JobGroup, run_unless
 from connectd.errors import InvariantError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
@@ -19,7 +19,11 @@ from connectd.runtime.task_runner import OnEvent, TaskRunner
 
 
 class TaskLife:
-    """Runs one runner to its end. ``create`` makes it and may raise; ``job_name`` is unique."""
+    """Runs one runner to its end; ``job_name`` is unique.
+
+    ``create`` makes the runner, for the target that the life began with. It may raise, and may take
+    a while: a config provider is asked first. Meanwhile a task can be stopped.
+    """
 
     def __init__(
         self,
@@ -28,7 +32,7 @@ class TaskLife:
         jobs: JobGroup,
         job_name: str,
         pen: StatusPen,
-        create: Callable[[OnEvent], TaskRunner],
+        create: Callable[[OnEvent], Awaitable[TaskRunner]],
         target: TargetState,
         grace_s: float,
     ) -> None:
@@ -43,22 +47,21 @@ class TaskLife:
         self._runner: TaskRunner | None = None
         self._failure: Exception | None = None
         self._is_stopping = False
+        self._stop_wanted = asyncio.Event()
+        self._begun = asyncio.Event()
         self._ended = asyncio.Event()
 
     def start(self) -> None:
         """Begin. Failing to make a runner is a failure of the task, told by its status."""
-        try:
-            self._runner = self._create(self._pen.report)
-        except Exception as error:
-            self._pen.report(LifecycleEvent.FAILED, error)
-            self._ended.set()
-            return
-        self._jobs.spawn(self._job_name, self._live(self._runner))
+        self._jobs.spawn(self._job_name, self._live())
 
-    async def _live(self, runner: TaskRunner) -> None:
+    async def _live(self) -> None:
         logs.bind_context(connector=self._task_id.connector, task=self._task_id.task)
         try:
-            await runner.run()
+            runner = await run_unless(self._make_runner(), self._stop_wanted.wait())
+            if runner is not None and not self._is_stopping:
+                self._begun.set()
+                await runner.run()
             if not self._is_stopping:
                 raise InvariantError(f"task {self.name} ended, it was to run until stopped")
             self._pen.report(LifecycleEvent.SHUT_DOWN)
@@ -70,6 +73,14 @@ class TaskLife:
             self._pen.report(LifecycleEvent.FAILED, error)
         finally:
             self._ended.set()
+            self._begun.set()
+
+    async def _make_runner(self) -> TaskRunner:
+        target = self._target
+        self._runner = runner = await self._create(self._pen.report)
+        if self._target is not target:  # changed while a config provider was asked
+            self._tell_target(runner)
+        return runner
 
     @property
     def state(self) -> State:
@@ -83,13 +94,17 @@ class TaskLife:
 
     def set_target(self, target: TargetState) -> None:
         """Pause or resume; anything else is the supervisor's business."""
-        if target is self._target or self._runner is None:
+        if target is self._target:
             return
         self._target = target
-        if target is TargetState.PAUSED:
-            self._runner.pause()
-        elif target is TargetState.STARTED:
-            self._runner.resume()
+        if self._runner is not None:
+            self._tell_target(self._runner)
+
+    def _tell_target(self, runner: TaskRunner) -> None:
+        if self._target is TargetState.PAUSED:
+            runner.pause()
+        elif self._target is TargetState.STARTED:
+            runner.resume()
 
     def announce_restart(self) -> None:
         """Show RESTARTING and begin to stop; this life writes no status after that."""
@@ -114,6 +129,7 @@ class TaskLife:
     def signal_stop(self) -> None:
         """Ask the runner to wind down."""
         self._is_stopping = True
+        self._stop_wanted.set()
         if self._runner is not None and not self._ended.is_set():
             self._runner.signal_stop()
 
@@ -126,6 +142,10 @@ class TaskLife:
         self._pen.revoke()
         if self._runner is not None:
             self._runner.abandon()
+
+    async def wait_begun(self) -> None:
+        """Wait until there is a runner, or will be none (``failed_to_start``)."""
+        await self._begun.wait()
 
     @property
     def has_ended(self) -> bool:

@@ -3,6 +3,9 @@
 A check runs plugin code, so it runs in a thread: one that hangs holds up the request that asked
 for it, until its deadline, and nobody else. The rules themselves are ``configdef``'s (spec
 kafka-connect A.8); here is only what becomes of their result.
+
+What is checked is the config with the values of config providers; what is answered has the
+references instead, in values and in messages. (Kafka shows the values to whoever asks.)
 """
 
 from __future__ import annotations
@@ -16,14 +19,17 @@ from typing import Any, Protocol, TypeVar
 from connectd.configdef import validation, values
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
+from connectd.observe.redaction import HIDDEN
+from connectd.plugins import resolving
 from connectd.runtime.changes import SubmittedConfig
-from connectd.runtime.requests import RequestGate, stage
+from connectd.runtime.requests import RequestFailedError, RequestGate, stage
 
 T = TypeVar("T")
 
 ConfigInfos = Mapping[str, Any]
 """The answer of the validate endpoint, ready for JSON (spec kafka-connect A.2)."""
 
+_CONFIG_EXCEPTION = "org.apache.kafka.common.config.ConfigException"
 _SEE_ALSO = (
     "You can also find the above list of errors at the endpoint "
     "`/connector-plugins/{connectorType}/config/validate`"
@@ -109,11 +115,17 @@ class Validation:
     """Answers about plugins, and the check that every new config has to pass."""
 
     def __init__(
-        self, gate: RequestGate, plugins: PluginDirectory, run_blocking: ThreadRunner
+        self,
+        gate: RequestGate,
+        plugins: PluginDirectory,
+        *,
+        run_blocking: ThreadRunner,
+        resolve: resolving.Resolver,
     ) -> None:
         self._gate = gate
         self._plugins = plugins
         self._run_blocking = run_blocking
+        self._resolve = resolve
 
     def list_plugins(self, *, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         """Class, type and version of every plugin, or of connectors only."""
@@ -132,6 +144,7 @@ class Validation:
 
         Raises:
             ConfigError: the config is for another connector class.
+            RequestFailedError: a config provider failed.
         """
         async with self._gate.request():
             named = values.trim(config.get("connector.class") or "")
@@ -139,15 +152,18 @@ class Validation:
                 raise ConfigError(
                     f"Included connector type {named} does not match request type {plugin}"
                 )
-            return await self._evaluate(self._plugins.inspect, config)
+            resolution = await self._resolution(config, java_class=True)
+            return await self._evaluate(self._plugins.inspect, config, resolution)
 
     async def check(self, config: SubmittedConfig) -> Config:
         """The config without nulls, if it is valid.
 
         Raises:
             ConfigError: it is not; the text lists every problem.
+            RequestFailedError: a config provider failed.
         """
-        infos = await self._evaluate(self._plugins.validate, config)
+        resolution = await self._resolution(config, java_class=False)
+        infos = await self._evaluate(self._plugins.validate, config, resolution)
         if infos["error_count"] > 0:
             messages = validation.create_errors(infos)
             raise ConfigError(
@@ -156,11 +172,54 @@ class Validation:
             )
         return {key: value for key, value in config.items() if value is not None}
 
+    async def _resolution(
+        self, config: SubmittedConfig, *, java_class: bool
+    ) -> resolving.Resolution:
+        """Kafka's two resources report the failure of a provider with and without its class."""
+        given = {name: text for name, text in config.items() if text is not None}
+        with stage(f"asking the config providers of connector {config.get('name')}"):
+            try:
+                return await self._resolve(given)
+            except ConfigError as error:
+                prefix = f"{_CONFIG_EXCEPTION}: " if java_class else ""
+                raise RequestFailedError(f"{prefix}{error}") from error
+
     async def _evaluate(
-        self, evaluate: Callable[[SubmittedConfig], ConfigInfos], config: SubmittedConfig
+        self,
+        evaluate: Callable[[SubmittedConfig], ConfigInfos],
+        config: SubmittedConfig,
+        resolution: resolving.Resolution,
     ) -> ConfigInfos:
+        resolved = {**config, **resolution.config}
         with stage(f"validating the configuration of connector {config.get('name')}"):
-            return await self._run_blocking(lambda: evaluate(config))
+            try:
+                infos = await self._run_blocking(lambda: evaluate(resolved))
+            except ConfigError as error:
+                if not resolution.values:
+                    raise
+                raise ConfigError(resolution.conceal(str(error))) from None
+        return concealed(infos, resolution)
+
+
+def concealed(infos: ConfigInfos, resolution: resolving.Resolution) -> ConfigInfos:
+    """ConfigInfos with the references to config providers where their values were."""
+    if not resolution.values:
+        return infos
+    return {
+        **infos,
+        "name": resolution.conceal(infos["name"]),
+        "configs": [
+            {**each, "value": _concealed_value(each["value"], resolution)}
+            for each in infos["configs"]
+        ],
+    }
+
+
+def _concealed_value(value: Mapping[str, Any], resolution: resolving.Resolution) -> dict[str, Any]:
+    shown = value["value"]
+    if shown not in (None, HIDDEN) and resolution.is_replaced(value["name"]):
+        shown = resolution.raw[value["name"]]
+    return {**value, "value": shown, "errors": [*map(resolution.conceal, value["errors"])]}
 
 
 def _without_suffix(name: str) -> str:

@@ -126,7 +126,9 @@ class Worker:
         supervisor.restart(connector=False, tasks=[task])
         with stage(f"restarting task {task}"):
             await supervisor.wait_converged()
-        life = supervisor.task_lives().get(task)
+            life = supervisor.task_lives().get(task)
+            if life is not None:
+                await life.wait_begun()
         if life is None or life.failed_to_start:
             raise failed
 

@@ -17,9 +17,8 @@ from connectd.aio.jobs import JobGroup
 from connectd.aio.scheduler import PollScheduler
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.worker import WorkerConfig
-from connectd.model.cluster import Config
 from connectd.model.status import Status
-from connectd.plugins import spi
+from connectd.plugins import resolving, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 from connectd.rest.api import create_api
@@ -106,7 +105,7 @@ class Options:
 
     settings: HerderSettings = field(default_factory=HerderSettings)
     lives: LifeSettings = field(default_factory=LifeSettings)
-    resolve: Callable[[Config], Config] = lambda config: config
+    resolve: resolving.Resolver = resolving.resolve_nothing
     run_blocking: ThreadRunner = run_inline
     stores: tuple[MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore] | None = None
     opens: Callable[[], Coroutine[Any, Any, None]] | None = None

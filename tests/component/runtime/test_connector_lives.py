@@ -10,7 +10,10 @@ import pytest
 from connectd.errors import ConfigError
 from connectd.model.states import State
 from connectd.observe import redaction
+from connectd.plugins.resolving import ConfigResolver
+from tests.kit import providers
 from tests.kit.control_plane import Plane, control_plane, src
+from tests.kit.providers import ProbeProvider
 from tests.kit.virtual import virtual
 
 
@@ -220,17 +223,18 @@ async def test_a_class_that_is_not_installed_any_more_fails_its_connector_alone(
         assert (await plane.states("good"))[0] == "RUNNING"
 
 
-def _resolve(config: dict[str, str]) -> dict[str, str]:
-    if "${vault:down}" in config.values():
-        raise ConfigError("vault does not answer")
-    return {key: value.replace("${file:/s:k}", "hunter2") for key, value in config.items()}
+def _providers() -> ConfigResolver:
+    return providers.resolver(
+        file=ProbeProvider({("/s", "k"): "hunter2"}),
+        vault=ProbeProvider(errors={"": ConfigError("vault does not answer")}),
+    )
 
 
 @virtual
 async def test_secrets_are_resolved_for_plugins_only() -> None:
     """X01: the placeholder everywhere else, the config topic included."""
     placeholder = "${file:/s:k}"
-    async with control_plane(resolve=_resolve) as plane:
+    async with control_plane(resolve=_providers()) as plane:
         await plane.create("s", probe_secret=placeholder)
         probe = plane.probes["s"]
         assert probe.connector_config["probe.secret"] == "hunter2"
@@ -245,7 +249,7 @@ async def test_secrets_are_resolved_for_plugins_only() -> None:
 
 @virtual
 async def test_a_secret_that_cannot_be_resolved_fails_who_needs_it() -> None:
-    async with control_plane(resolve=_resolve) as plane:
+    async with control_plane(resolve=_providers()) as plane:
         await plane.configs.put_connector("s", src("s", probe_secret="${vault:down}"))
         await plane.settle()
         assert "vault does not answer" in _trace(plane, "s")
@@ -256,7 +260,7 @@ async def test_a_secret_that_cannot_be_resolved_fails_who_needs_it() -> None:
 async def test_traces_do_not_tell_the_secrets_of_a_connector() -> None:
     """Promise 8, X01: whether declared, named like one, or resolved from a placeholder."""
     more = {"probe.secret": "declared-1", "my.password": "named-2", "plain": "${file:/s:k}"}
-    async with control_plane(resolve=_resolve) as plane:
+    async with control_plane(resolve=_providers()) as plane:
         error = ValueError("tried declared-1 with named-2 and hunter2 for table orders")
         plane.probes["s"].start_error = error
         assert (await plane.client.put("/connectors/s/config", {**src("s"), **more})).status == 201

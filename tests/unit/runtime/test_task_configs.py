@@ -9,7 +9,6 @@ from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.task_configs import (
     check_task_count,
-    has_placeholder,
     needs_publishing,
     prepared,
     tasks_max,
@@ -61,22 +60,6 @@ def test_secrets_go_back_behind_their_placeholders_before_publishing() -> None:
         {"secret": "${file:/s:k}", "table": "t1", "n": "0", "task.class": "m.Task"},
         {"prefix": "x-${env::E}", "task.class": "m.Task"},
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "is_one"),
-    [
-        ("${file:/a:b}", True),
-        ("a${env::B}c", True),
-        ("${p:k}", True),
-        ("${nothing}", False),
-        ("$file:/a:b", False),
-        ("", False),
-        (None, False),
-    ],
-)
-def test_placeholders_are_recognised(value: str | None, is_one: bool) -> None:
-    assert has_placeholder(value) is is_one
 
 
 C0, C1 = ConnectorTaskId("c", 0), ConnectorTaskId("c", 1)
