@@ -1,0 +1,1 @@
+"""Public clients of Kafka Connect, unmodified, against a real worker on real Kafka."""
