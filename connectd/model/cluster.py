@@ -31,6 +31,26 @@ class RestartRequest:
 
 
 @dataclass(frozen=True)
+class SessionKey:
+    """A ``session-key`` record: workers sign their requests to each other with it (C.5.6).
+
+    ``algorithm`` is that of the generator, in Java's words; ``created_ms`` since the Unix epoch.
+    """
+
+    key: bytes = field(repr=False)
+    algorithm: str
+    created_ms: int
+
+
+@dataclass(frozen=True)
+class LoggerChange:
+    """A ``logger-cluster-`` record: every worker is to set this level on that namespace."""
+
+    namespace: str
+    level: str
+
+
+@dataclass(frozen=True)
 class ClusterConfigState:
     """Connector configs, task configs and target states at one offset of the config topic.
 
@@ -47,6 +67,7 @@ class ClusterConfigState:
     generations: Mapping[str, int] = field(default_factory=dict)
     applied: Mapping[str, Config] = field(default_factory=dict)
     inconsistent: frozenset[str] = frozenset()
+    session_key: SessionKey | None = None
 
     def tasks(self, connector: str) -> tuple[ConnectorTaskId, ...]:
         """The task ids of a connector, in order; none while its set is inconsistent."""

@@ -1,6 +1,6 @@
 """The config topic as a state machine: records in, pictures out (spec kafka-connect C.2).
 
-Seven kinds of records share one partition. Task configs become visible only through a *commit*
+Eight kinds of records share one partition. Task configs become visible only through a *commit*
 record that counts them: a worker that dies between writing them leaves the previous set in force.
 Compaction may drop task records that a commit still counts, or put a connector's record behind
 those of its tasks; both leave the connector *inconsistent*, and its tasks are generated anew.
@@ -11,11 +11,19 @@ understood is skipped, and ``apply`` says so; nothing is lost by it, the record 
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connectd.model.cluster import ClusterConfigState, Config, RestartRequest
+from connectd.model.cluster import (
+    ClusterConfigState,
+    Config,
+    LoggerChange,
+    RestartRequest,
+    SessionKey,
+)
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import TargetState
 from connectd.stores import compact_json
@@ -26,7 +34,7 @@ _TASK = "task-"
 _COMMIT = "commit-"
 _RESTART = "restart-connector-"
 _FENCING = "tasks-fencing-"
-_SESSION_KEY = "session-key"
+SESSION_KEY = "session-key"
 _LOGGER = "logger-cluster-"
 
 
@@ -78,12 +86,34 @@ def restart_value(request: RestartRequest) -> bytes:
     )
 
 
+def session_key_value(key: SessionKey) -> bytes:
+    """Value of the record whose key is ``SESSION_KEY``."""
+    return compact_json.dumps(
+        {
+            "key": base64.b64encode(key.key).decode("ascii"),
+            "algorithm": key.algorithm,
+            "creation-timestamp": key.created_ms,
+        }
+    )
+
+
+def logger_key(namespace: str) -> str:
+    """Key of the level of a logger and those below it."""
+    return _LOGGER + namespace
+
+
+def logger_value(level: str) -> bytes:
+    """Value of that record: the level as it was asked for."""
+    return compact_json.dumps({"level": level})
+
+
 @dataclass(frozen=True)
 class Applied:
-    """What a record did: a new picture, a restart request, or a reason why it was skipped."""
+    """What a record did: a new picture, a request to all, or a reason why it was skipped."""
 
     has_changed: bool = False
     restart: RestartRequest | None = None
+    logger: LoggerChange | None = None
     skipped: str | None = None
 
 
@@ -106,6 +136,7 @@ class ConfigLog:
         # Task configs not committed yet. An emptied entry stays: it says that the connector has
         # had task records, and every later commit is then a new generation.
         self._deferred: dict[str, dict[int, Config]] = {}
+        self._session_key: SessionKey | None = None
 
     def snapshot(self) -> ClusterConfigState:
         """An immutable picture of what has been applied."""
@@ -118,6 +149,7 @@ class ConfigLog:
             generations=dict(self._generations),
             applied=dict(self._applied),
             inconsistent=frozenset(self._inconsistent),
+            session_key=self._session_key,
         )
 
     def apply(self, key: bytes | None, value: bytes | None, offset: int) -> Applied:
@@ -142,8 +174,12 @@ class ConfigLog:
             return self._on_commit(key.removeprefix(_COMMIT), value)
         if key.startswith(_RESTART):
             return _on_restart(key.removeprefix(_RESTART), value)
-        if key.startswith((_FENCING, _LOGGER)) or key == _SESSION_KEY:
-            return _UNCHANGED  # of exactly-once, of signed requests, of logging: not used here yet
+        if key.startswith(_FENCING):
+            return _UNCHANGED  # of exactly-once: not used here yet
+        if key == SESSION_KEY:
+            return self._on_session_key(value)
+        if key.startswith(_LOGGER):
+            return _on_logger(key.removeprefix(_LOGGER), value)
         return Applied(skipped=f"unknown record key {key!r}")
 
     def _on_target(self, connector: str, value: Mapping[str, object] | None) -> Applied:
@@ -214,6 +250,32 @@ class ConfigLog:
             self._deferred[connector] = {}
         self._counts[connector] = count
         return _CHANGED
+
+    def _on_session_key(self, value: Mapping[str, object] | None) -> Applied:
+        if value is None:
+            return _UNCHANGED
+        text, algorithm = value.get("key"), value.get("algorithm")
+        created_ms = value.get("creation-timestamp")
+        # The reason names members, never their values: one of them is a secret.
+        if not isinstance(text, str) or not isinstance(algorithm, str):
+            return Applied(skipped="session key has no key or no algorithm")
+        if not isinstance(created_ms, int) or isinstance(created_ms, bool):
+            return Applied(skipped="session key has no time of creation")
+        try:
+            key = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            return Applied(skipped="session key is not Base64")
+        self._session_key = SessionKey(key, algorithm, created_ms)
+        return _CHANGED
+
+
+def _on_logger(namespace: str, value: Mapping[str, object] | None) -> Applied:
+    if value is None:
+        return _UNCHANGED
+    level = value.get("level")
+    if not isinstance(level, str):
+        return Applied(skipped=f"level of logger {namespace} is {level!r}")
+    return Applied(logger=LoggerChange(namespace, level))
 
 
 def _on_restart(connector: str, value: Mapping[str, object] | None) -> Applied:

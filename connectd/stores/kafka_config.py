@@ -19,7 +19,13 @@ from connectd.errors import BrokerUnavailableError, RetriableError, WorkerError
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.log import CompactedLog
 from connectd.kafka.tailing import LogRecord
-from connectd.model.cluster import ClusterConfigState, Config, RestartRequest
+from connectd.model.cluster import (
+    ClusterConfigState,
+    Config,
+    LoggerChange,
+    RestartRequest,
+    SessionKey,
+)
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import EncodedRecord
 from connectd.model.states import TargetState
@@ -46,6 +52,7 @@ class KafkaConfigStore:
         """
         self.on_change: Callable[[ClusterConfigState], None] | None = None
         self.on_restart: Callable[[RestartRequest], None] | None = None
+        self.on_logger: Callable[[LoggerChange], None] | None = None
         self._home = home
         self._clock = clock
         self._admin = KafkaAdmin(home.client, client_id=f"{home.client_id}-admin", clock=clock)
@@ -75,7 +82,7 @@ class KafkaConfigStore:
             await self._log.open(partitions, deadline_s=self._home.open_deadline_s)
         except BrokerUnavailableError as error:
             raise WorkerError(f"opening the config store: {error}") from error
-        # Restart requests of the past are history: only those that arrive from now on count.
+        # Restarts and levels asked for in the past are history: what arrives from now on counts.
         self._is_open = True
 
     async def close(self) -> None:
@@ -101,6 +108,7 @@ class KafkaConfigStore:
 
     def _on_records(self, records: Sequence[LogRecord]) -> None:
         restarts: list[RestartRequest] = []
+        loggers: list[LoggerChange] = []
         for record in records:
             applied = self._config_log.apply(record.key, record.value, record.offset)
             if applied.skipped is not None:
@@ -112,6 +120,8 @@ class KafkaConfigStore:
                 )
             elif applied.restart is not None:
                 restarts.append(applied.restart)
+            elif applied.logger is not None:
+                loggers.append(applied.logger)
         self._snapshot = self._config_log.snapshot()
         if not self._is_open:
             return
@@ -120,6 +130,9 @@ class KafkaConfigStore:
         if self.on_restart is not None:
             for request in restarts:
                 self.on_restart(request)
+        if self.on_logger is not None:
+            for change in loggers:
+                self.on_logger(change)
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -174,6 +187,17 @@ class KafkaConfigStore:
         )
         text = f"restart request for {{connectorName='{request.connector}', {flags}}}"
         await self._write([record], f"Error writing {text} to Kafka")
+
+    async def put_session_key(self, key: SessionKey) -> None:
+        """See ``protocols.ConfigStore``."""
+        record = (config_log.SESSION_KEY.encode(), config_log.session_key_value(key))
+        await self._write([record], "Error writing session key to Kafka")
+
+    async def put_logger(self, change: LoggerChange) -> None:
+        """See ``protocols.ConfigStore``."""
+        key = config_log.logger_key(change.namespace).encode()
+        record = (key, config_log.logger_value(change.level))
+        await self._write([record], "Error writing logger level to Kafka")
 
     async def _write(
         self, records: Sequence[EncodedRecord], error_text: str, *, end: float | None = None

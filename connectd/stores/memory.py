@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from connectd.model.cluster import ClusterConfigState, Config, RestartRequest
+from connectd.model.cluster import (
+    ClusterConfigState,
+    Config,
+    LoggerChange,
+    RestartRequest,
+    SessionKey,
+)
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import TargetState
@@ -24,6 +30,7 @@ class MemoryConfigStore:
     def __init__(self) -> None:
         self.on_change: Callable[[ClusterConfigState], None] | None = None
         self.on_restart: Callable[[RestartRequest], None] | None = None
+        self.on_logger: Callable[[LoggerChange], None] | None = None
         self._log = ConfigLog()
         self._offset = 0
         self._snapshot = self._log.snapshot()
@@ -43,18 +50,24 @@ class MemoryConfigStore:
     def _append(self, *records: tuple[str, bytes | None]) -> None:
         has_changed = False
         restarts: list[RestartRequest] = []
+        loggers: list[LoggerChange] = []
         for key, value in records:
             applied = self._log.apply(key.encode(), value, self._offset)
             self._offset += 1
             has_changed |= applied.has_changed
             if applied.restart is not None:
                 restarts.append(applied.restart)
+            if applied.logger is not None:
+                loggers.append(applied.logger)
         self._snapshot = self._log.snapshot()
         if has_changed and self.on_change is not None:
             self.on_change(self._snapshot)
         for request in restarts:
             if self.on_restart is not None:
                 self.on_restart(request)
+        for change in loggers:
+            if self.on_logger is not None:
+                self.on_logger(change)
 
     async def put_connector(
         self, connector: str, config: Config, *, target: TargetState | None = None
@@ -88,6 +101,13 @@ class MemoryConfigStore:
     async def put_restart(self, request: RestartRequest) -> None:
         key = config_log.restart_key(request.connector)
         self._append((key, config_log.restart_value(request)))
+
+    async def put_session_key(self, key: SessionKey) -> None:
+        self._append((config_log.SESSION_KEY, config_log.session_key_value(key)))
+
+    async def put_logger(self, change: LoggerChange) -> None:
+        value = config_log.logger_value(change.level)
+        self._append((config_log.logger_key(change.namespace), value))
 
 
 class MemoryOffsetStore:

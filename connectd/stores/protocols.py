@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from connectd.model.cluster import ClusterConfigState, Config, RestartRequest
+from connectd.model.cluster import (
+    ClusterConfigState,
+    Config,
+    LoggerChange,
+    RestartRequest,
+    SessionKey,
+)
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import TargetState
@@ -38,12 +44,13 @@ class ConfigStore(Store, Protocol):
     """Connector configs, task configs and target states (spec kafka-connect C.2).
 
     Writers return after the record has come back by the reader: one path for all changes.
-    ``on_change`` is called on the loop after each batch of records, ``on_restart`` for each restart
-    request that arrives after opening.
+    ``on_change`` is called on the loop after each batch of records, ``on_restart`` and
+    ``on_logger`` for each such record that arrives after opening.
     """
 
     on_change: Callable[[ClusterConfigState], None] | None
     on_restart: Callable[[RestartRequest], None] | None
+    on_logger: Callable[[LoggerChange], None] | None
 
     def snapshot(self) -> ClusterConfigState:
         """The latest picture."""
@@ -73,6 +80,14 @@ class ConfigStore(Store, Protocol):
 
     async def put_restart(self, request: RestartRequest) -> None:
         """Write a restart request."""
+        ...
+
+    async def put_session_key(self, key: SessionKey) -> None:
+        """Write the key that signs requests between workers."""
+        ...
+
+    async def put_logger(self, change: LoggerChange) -> None:
+        """Write the level of a logger for the whole cluster."""
         ...
 
 

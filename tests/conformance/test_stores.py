@@ -15,7 +15,7 @@ import pytest
 
 from connectd.aio.clock import LoopClock
 from connectd.errors import ConfigError, WorkerError
-from connectd.model.cluster import ClusterConfigState, RestartRequest
+from connectd.model.cluster import ClusterConfigState, LoggerChange, RestartRequest, SessionKey
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import State, TargetState
@@ -165,6 +165,28 @@ class TestConfigStore:
             await store.put_restart(request)
             await store.refresh()
             assert seen == [request]
+
+        use(stores.config, work)
+
+    def test_levels_of_loggers_are_handed_over_once(self, stores: Stores) -> None:
+        change = LoggerChange("connectd.rest", "debug")
+
+        async def work(store: ConfigStore) -> None:
+            seen: list[LoggerChange] = []
+            store.on_logger = seen.append
+            await store.put_logger(change)
+            await store.refresh()
+            assert seen == [change]
+
+        use(stores.config, work)
+
+    def test_a_session_key_is_read_back(self, stores: Stores) -> None:
+        key = SessionKey(bytes(range(32)), "HmacSHA256", 1_700_000_000_000)
+
+        async def work(store: ConfigStore) -> None:
+            assert store.snapshot().session_key is None
+            await store.put_session_key(key)
+            assert store.snapshot().session_key == key
 
         use(stores.config, work)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from connectd.model.cluster import RestartRequest
+from connectd.model.cluster import LoggerChange, RestartRequest, SessionKey
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import TargetState
 from connectd.stores import config_log
@@ -54,6 +54,11 @@ def test_records_have_the_bytes_of_kafka_connect() -> None:
     assert config_log.task_key(ConnectorTaskId("a-b", 3)) == "task-a-b-3"
     request = RestartRequest("s", only_failed=True, include_tasks=False)
     assert config_log.restart_value(request) == b'{"include-tasks":false,"only-failed":true}'
+    assert config_log.session_key_value(SessionKey(b"\x00\xff", "HmacSHA256", 17)) == (
+        b'{"key":"AP8=","algorithm":"HmacSHA256","creation-timestamp":17}'
+    )
+    assert config_log.logger_key("a.b") == "logger-cluster-a.b"
+    assert config_log.logger_value("debug") == b'{"level":"debug"}'
 
 
 def test_task_configs_are_invisible_until_they_are_committed() -> None:
@@ -210,5 +215,44 @@ def test_the_offset_is_that_of_the_next_record() -> None:
     assert reader.log.snapshot().offset == -1
     reader.connector()
     assert reader.log.snapshot().offset == 1
-    reader.log.apply(b"session-key", b"{}", 7)
+    reader.log.apply(b"tasks-fencing-s", b"{}", 7)
     assert reader.log.snapshot().offset == 8
+
+
+def test_the_newest_session_key_counts() -> None:
+    reader = Reader()
+    for created_ms in (1, 2):
+        key = SessionKey(b"k" * 32, "HmacSHA256", created_ms)
+        assert reader.feed(config_log.SESSION_KEY, config_log.session_key_value(key)).has_changed
+        assert reader.log.snapshot().session_key == key
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"key":"s3cret!","algorithm":"HmacSHA256","creation-timestamp":1}',
+        b'{"key":"czNjcmV0","creation-timestamp":1}',
+        b'{"key":17,"algorithm":"HmacSHA256","creation-timestamp":1}',
+        b'{"key":"czNjcmV0","algorithm":"HmacSHA256","creation-timestamp":"now"}',
+        b'{"key":"czNjcmV0","algorithm":"HmacSHA256","creation-timestamp":true}',
+    ],
+)
+def test_a_session_key_that_is_none_is_skipped_without_showing_it(value: bytes) -> None:
+    reader = Reader()
+    skipped = reader.feed(config_log.SESSION_KEY, value).skipped
+    assert skipped is not None
+    assert "s3cret" not in skipped
+    assert "czNjcmV0" not in skipped
+    assert reader.log.snapshot().session_key is None
+
+
+def test_a_session_key_does_not_print_its_key() -> None:
+    assert "s3cret" not in repr(SessionKey(b"s3cret", "HmacSHA256", 1))
+
+
+def test_levels_of_loggers_are_handed_over_and_leave_no_trace() -> None:
+    reader = Reader()
+    applied = reader.feed(config_log.logger_key("connectd.rest"), config_log.logger_value("DEBUG"))
+    assert applied == Applied(logger=LoggerChange("connectd.rest", "DEBUG"))
+    assert reader.feed("logger-cluster-x", b'{"level":5}').skipped == "level of logger x is 5"
+    assert reader.feed("logger-cluster-x", None) == Applied()
