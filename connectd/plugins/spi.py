@@ -21,7 +21,13 @@ from connectd.aio.clock import Clock
 from connectd.aio.scheduler import PollScheduler
 from connectd.configdef.definition import ConfigDef
 from connectd.model.cluster import Config
-from connectd.model.record import ConverterSpec, Emission, SourceOffset, SourcePartition
+from connectd.model.record import (
+    ConverterSpec,
+    Emission,
+    SourceOffset,
+    SourcePartition,
+    SourceRecord,
+)
 from connectd.model.schema import Schema
 
 
@@ -191,6 +197,40 @@ class SourceTask(Protocol):
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """Progress of every input, for people to look at."""
+        ...
+
+
+class Transformation(Protocol):
+    """Changes one record after the other; pure, safe in any thread once made.
+
+    Made from its parsed settings: ``cls(settings)`` raises ``ConfigError`` for what no single key
+    can know.
+    """
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """Its settings, without the ``transforms.<alias>.`` prefix."""
+        ...
+
+    def apply(self, record: SourceRecord) -> SourceRecord | None:
+        """Another record, or None to drop this one; the given record is not changed.
+
+        Raises:
+            TransformError: the record is not of the form that the transform expects.
+        """
+        ...
+
+
+class Predicate(Protocol):
+    """A condition on records; made as a transformation is."""
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """Its settings, without the ``predicates.<alias>.`` prefix."""
+        ...
+
+    def test(self, record: SourceRecord) -> bool:
+        """Whether it holds for the record."""
         ...
 
 

@@ -1,0 +1,101 @@
+"""How transforms declare their keys: without group, order and width, as Kafka's do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from connectd.configdef.definition import (
+    REQUIRED,
+    ConfigKey,
+    ConfigType,
+    Importance,
+    Validator,
+)
+from connectd.configdef.values import invalid_value
+from connectd.errors import ConfigError
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+
+
+def key(
+    name: str,
+    value_type: ConfigType,
+    doc: str,
+    importance: Importance,
+    default: object = REQUIRED,
+    validator: Validator | None = None,
+) -> ConfigKey:
+    """One key."""
+    return ConfigKey(name, value_type, doc, importance, default, validator=validator)
+
+
+@dataclass(frozen=True)
+class _DistinctValues:
+    """Kafka's check of lists since 4.2 (KIP-1161), with its words."""
+
+    is_empty_allowed: bool
+
+    def __call__(self, name: str, value: object) -> None:
+        if not isinstance(value, tuple):
+            raise ConfigError(f"Configuration '{name}' values must not be null.")
+        if not value and not self.is_empty_allowed:
+            raise ConfigError(
+                f"Configuration '{name}' must not be empty. Valid values include: any non-empty "
+                "value"
+            )
+        if len(set(value)) < len(value):
+            raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
+        if not all(value):
+            raise ConfigError(f"Configuration '{name}' values must not be empty.")
+
+    def __str__(self) -> str:
+        return "distinct values" if self.is_empty_allowed else "distinct values, at least one"
+
+
+def distinct_values(*, is_empty_allowed: bool = False) -> Validator:
+    """A list in which no entry is empty or comes twice."""
+    return _DistinctValues(is_empty_allowed)
+
+
+@dataclass(frozen=True)
+class _Filled:
+    def __call__(self, name: str, value: object) -> None:
+        if not value:
+            raise invalid_value(name, value, "Empty list")
+
+    def __str__(self) -> str:
+        return "non-empty list"
+
+
+@dataclass(frozen=True)
+class _Regex:
+    """Unlike other checks of texts, this one minds a missing value as well."""
+
+    def __call__(self, name: str, value: object) -> None:
+        if value is None:
+            raise invalid_value(name, None, "Invalid regex: there is none")
+        try:
+            re.compile(str(value))
+        except re.error as error:
+            raise invalid_value(name, value, f"Invalid regex: {error}") from error
+
+    def __str__(self) -> str:
+        return "valid regex"
+
+
+filled: Final[Validator] = _Filled()
+"""A list with at least one entry."""
+
+regex: Final[Validator] = _Regex()
+"""A regular expression."""
+
+REPLACE_NULL: Final = key(
+    "replace.null.with.default",
+    ConfigType.BOOLEAN,
+    "Whether a null in a field that has a default is read as the default.",
+    MEDIUM,
+    True,
+)
+"""The key of every transform that reads fields."""

@@ -1,0 +1,97 @@
+"""Numbers as Java narrows, parses and writes them (spec kafka-connect F.2 Cast, H.2). Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from decimal import Decimal
+from typing import Final
+
+from connectd.configdef import values
+from connectd.model.schema import SchemaType
+
+BITS: Final = {
+    SchemaType.INT8: 8,
+    SchemaType.INT16: 16,
+    SchemaType.INT32: 32,
+    SchemaType.INT64: 64,
+}
+"""Width of the integer types."""
+
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+_FLOATING: Final = re.compile(
+    r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII
+)
+_SINGLE_DIGITS_MAX: Final = 9
+"""So many decimal digits tell any two single-precision numbers apart (IEEE 754)."""
+
+
+def narrowed(value: float | Decimal, bits: int) -> int:
+    """A number as an integer of so many bits: what does not fit wraps around.
+
+    A fraction is cut off. A floating-point number first stops at the ends of the range of int (of
+    long for 64 bits), as Java's conversions do.
+    """
+    whole = _whole(value, 64 if bits == 64 else 32) if isinstance(value, float) else int(value)
+    wrapped = whole & ((1 << bits) - 1)
+    return wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped
+
+
+def _whole(value: float, bits: int) -> int:
+    if math.isnan(value):
+        return 0
+    end = 1 << (bits - 1)
+    if math.isinf(value):
+        return end - 1 if value > 0 else -end
+    return max(-end, min(end - 1, int(value)))
+
+
+def parse_integer(text: str, bits: int) -> int:
+    """``Long.parseLong`` and its kin: sign and digits, in range, nothing around them.
+
+    Raises:
+        ValueError: it is no such number.
+    """
+    number = int(text) if _INTEGER.fullmatch(text) else None
+    if number is None or not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(f"{text} is not a number of {bits} bits")
+    return number
+
+
+def parse_floating(text: str) -> float:
+    """``Double.parseDouble``: blanks around it and a type letter behind it are fine.
+
+    Raises:
+        ValueError: it is no number. Hexadecimal ones are not known here.
+    """
+    trimmed = values.trim(text)
+    if not _FLOATING.fullmatch(trimmed):
+        raise ValueError(f"{text} is not a number")
+    if trimmed.endswith(("NaN", "Infinity")):
+        return float(trimmed)
+    return float(trimmed.rstrip("fFdD"))
+
+
+def single(value: float) -> float:
+    """The nearest single-precision number, infinite where it is out of range."""
+    try:
+        (rounded,) = struct.unpack(">f", struct.pack(">f", value))
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return float(rounded)
+
+
+def text(value: object, *, is_single: bool = False) -> str:
+    """``toString`` of a number, a boolean or a text."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if is_single and isinstance(value, float) and math.isfinite(value):
+        return values.java_text(_shortest_single(value))
+    return values.java_text(value)
+
+
+def _shortest_single(value: float) -> float:
+    """The double with the fewest digits that is the same single-precision number."""
+    tries = (float(f"{value:.{digits}g}") for digits in range(1, _SINGLE_DIGITS_MAX + 1))
+    return next((each for each in tries if single(each) == value), value)
