@@ -7,13 +7,14 @@ boundary: a config provider that fails or hangs is a failure of that connector o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from connectd.aio.jobs import JobGroup
 from connectd.configdef.definition import ConfigDef
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
+from connectd.model.states import TargetState
 from connectd.observe import redaction
 from connectd.plugins import resolving, spi
 from connectd.runtime import task_configs
@@ -33,6 +34,9 @@ from connectd.stores import protocols
 ConnectorMaker = Callable[[str], spi.SourceConnector]
 """Makes an instance from ``connector.class`` (a name or alias); raises to fail the connector."""
 
+OnResolved = Callable[[str, Config, Mapping[tuple[str, str], int]], None]
+"""Hears what was resolved for a connector: its config, and what of it expires (``Reloads``)."""
+
 
 @dataclass(frozen=True)
 class LifeSettings:
@@ -46,7 +50,7 @@ class LifeSettings:
 
 
 class LifeMaker:
-    """See the module's docstring. The worker sets ``on_reconfigure``."""
+    """See the module's docstring. The worker sets ``on_reconfigure`` and ``on_resolved``."""
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class LifeMaker:
         settings: LifeSettings,
     ) -> None:
         self.on_reconfigure: Callable[[str], None] | None = None
+        self.on_resolved: OnResolved | None = None
         self.settings = settings
         self._services = services
         self._offsets = offsets
@@ -75,7 +80,9 @@ class LifeMaker:
         """A life of a connector's instance, not yet started."""
 
         async def resolve(config: Config) -> Config:
-            return (await self._resolve(config)).config
+            resolution = await self._resolve(config)
+            self._tell_resolved(connector, resolution)
+            return resolution.config
 
         def create(resolved: Config) -> spi.SourceConnector:
             instance = self._make_connector(resolved.get("connector.class", ""))
@@ -110,9 +117,11 @@ class LifeMaker:
     ) -> TaskLife:
         """A life of a task, not yet started."""
 
-        async def create(on_event: OnEvent) -> TaskRunner:
-            connector_config = (await self._resolve(work.config)).config
-            task_config = (await self._resolve(config)).config
+        async def create(on_event: OnEvent, target: Callable[[], TargetState]) -> TaskRunner:
+            resolution = await self._resolve(work.config)
+            task_resolution = await self._resolve(config)
+            self._tell_resolved(task.connector, resolution, task_resolution)
+            connector_config, task_config = resolution.config, task_resolution.config
             _register_secrets(connector_config, ConfigDef([]))
             task_configs.check_task_count(task.connector, work.task_count, connector_config)
             spec = TaskSpec(
@@ -120,7 +129,7 @@ class LifeMaker:
                 generation=self._membership.assignment.generation,
                 connector_config=connector_config,
                 task_config=task_config,
-                target=work.target,
+                target=target(),
                 on_event=on_event,
                 on_topic=lambda topic: self._statuses.on_topic(task, topic),
             )
@@ -135,6 +144,12 @@ class LifeMaker:
             target=work.target,
             grace_s=self.settings.task_grace_s,
         )
+
+    def _tell_resolved(self, connector: str, *resolutions: resolving.Resolution) -> None:
+        """The first resolution is that of the connector's own config."""
+        if self.on_resolved is not None:
+            ttls_ms = {where: ttl for each in resolutions for where, ttl in each.ttls_ms.items()}
+            self.on_resolved(connector, resolutions[0].config, ttls_ms)
 
     def _job_name(self, name: str) -> str:
         # An abandoned life may still be there when the next one of the same name begins.

@@ -17,12 +17,15 @@ from connectd.observe import logs
 from connectd.runtime.statuses import StatusPen
 from connectd.runtime.task_runner import OnEvent, TaskRunner
 
+RunnerMaker = Callable[[OnEvent, Callable[[], TargetState]], Awaitable[TaskRunner]]
+"""Makes a runner; the second argument tells the target by then, and nothing waits after that."""
+
 
 class TaskLife:
     """Runs one runner to its end; ``job_name`` is unique.
 
-    ``create`` makes the runner, for the target that the life began with. It may raise, and may take
-    a while: a config provider is asked first. Meanwhile a task can be stopped.
+    ``create`` makes the runner. It may raise, and may take a while, since config providers are
+    asked first: meanwhile the task can be stopped, and its target can change.
     """
 
     def __init__(
@@ -32,7 +35,7 @@ class TaskLife:
         jobs: JobGroup,
         job_name: str,
         pen: StatusPen,
-        create: Callable[[OnEvent], Awaitable[TaskRunner]],
+        create: RunnerMaker,
         target: TargetState,
         grace_s: float,
     ) -> None:
@@ -76,10 +79,7 @@ class TaskLife:
             self._begun.set()
 
     async def _make_runner(self) -> TaskRunner:
-        target = self._target
-        self._runner = runner = await self._create(self._pen.report)
-        if self._target is not target:  # changed while a config provider was asked
-            self._tell_target(runner)
+        self._runner = runner = await self._create(self._pen.report, lambda: self._target)
         return runner
 
     @property
@@ -97,14 +97,12 @@ class TaskLife:
         if target is self._target:
             return
         self._target = target
-        if self._runner is not None:
-            self._tell_target(self._runner)
-
-    def _tell_target(self, runner: TaskRunner) -> None:
-        if self._target is TargetState.PAUSED:
-            runner.pause()
-        elif self._target is TargetState.STARTED:
-            runner.resume()
+        if self._runner is None:
+            return  # it will be made for this target
+        if target is TargetState.PAUSED:
+            self._runner.pause()
+        elif target is TargetState.STARTED:
+            self._runner.resume()
 
     def announce_restart(self) -> None:
         """Show RESTARTING and begin to stop; this life writes no status after that."""

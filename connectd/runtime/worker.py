@@ -21,6 +21,7 @@ from connectd.model.states import State
 from connectd.runtime.assignment import ConnectorWork
 from connectd.runtime.connector_life import GRACE_S, ConnectorLife
 from connectd.runtime.lives import LifeMaker
+from connectd.runtime.reloads import Reloads
 from connectd.runtime.requests import RequestFailedError, stage
 from connectd.runtime.stop_ladder import HARD_LIMIT_S
 from connectd.runtime.supervisor import Supervisor
@@ -48,6 +49,8 @@ class Worker:
         self.on_failure: Callable[[BaseException], None] | None = None
         self._maker = maker
         maker.on_reconfigure = self._on_reconfigure
+        self._reloads = Reloads(self._reload)
+        maker.on_resolved = self._reloads.note
         self._jobs = JobGroup("worker", on_failure=self._on_job_failure)
         self._supervisors: dict[str, Supervisor] = {}
         self._supervisor_count = 0
@@ -84,6 +87,13 @@ class Worker:
 
     def _on_retired(self, connector: str) -> None:
         del self._supervisors[connector]
+        self._reloads.forget(connector)
+
+    def _reload(self, connector: str) -> None:
+        supervisor = self._supervisors.get(connector)
+        if supervisor is not None:
+            runs_here = supervisor.connector_life() is not None
+            supervisor.restart(connector=runs_here, tasks=supervisor.task_lives())
 
     def restart(
         self, connector: str, *, includes_connector: bool, tasks: Sequence[ConnectorTaskId]
@@ -150,6 +160,7 @@ class Worker:
 
     async def stop(self) -> None:
         """Stop everything by the ladder. Idempotent, bounded, never raises."""
+        self._reloads.close()
         self.assign({})
         # Twice: a supervisor may just be in the middle of stopping something else.
         grace_s = 2 * (max(self._maker.settings.task_grace_s, GRACE_S) + HARD_LIMIT_S)
