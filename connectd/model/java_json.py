@@ -19,6 +19,9 @@ _PLAIN_NOTATION_MIN = 1e-3
 _PLAIN_NOTATION_END = 1e7
 """Java writes floating-point numbers outside of these with an exponent."""
 
+_ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
+"""A character that Java keeps as a pair of surrogates, in UTF-8."""
+
 _BACKSLASH = 0x5C
 _CONTROL_ESCAPE = b"\\u00"
 _ESCAPE = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
@@ -27,9 +30,20 @@ _ESCAPE = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
 def dumps(value: object) -> bytes:
     """The bytes of plain Python data; doubles must have gone through ``double`` before.
 
+    Jackson writes characters beyond U+FFFF as escapes when it writes bytes: ``\\uD83D\\uDE00``.
+
     Raises:
         TypeError: it cannot be written: another type, an unpaired surrogate, an integer of more
             than 64 bits, or nested too deep.
+    """
+    return _with_escaped_pairs(dumps_text(value))
+
+
+def dumps_text(value: object) -> bytes:
+    """As ``dumps``, for JSON that becomes text inside of other data: no such escapes.
+
+    Raises:
+        TypeError: as ``dumps``.
     """
     text = orjson.dumps(value)
     if _BACKSLASH in text and _CONTROL_ESCAPE in text:
@@ -37,6 +51,28 @@ def dumps(value: object) -> bytes:
         # backslash in front of the letters "u001f" stays what it is.
         return _ESCAPE.sub(_upper_hex, text)
     return text
+
+
+def quoted(text: str) -> bytes:
+    """``dumps`` of a text without control characters, a little faster.
+
+    Raises:
+        TypeError: it has an unpaired surrogate.
+    """
+    quoted_text = orjson.dumps(text)
+    return quoted_text if text.isascii() else _with_escaped_pairs(quoted_text)
+
+
+def _with_escaped_pairs(text: bytes) -> bytes:
+    # Five looks for a byte are many times cheaper than one search for a pattern.
+    if not text.isascii() and any(lead in text for lead in (0xF0, 0xF1, 0xF2, 0xF3, 0xF4)):
+        return _ASTRAL.sub(_escaped_pair, text)
+    return text
+
+
+def _escaped_pair(character: re.Match[bytes]) -> bytes:
+    units = character[0].decode().encode("utf-16-be").hex().upper()
+    return f"\\u{units[:4]}\\u{units[4:]}".encode("ascii")
 
 
 def _upper_hex(escape: re.Match[bytes]) -> bytes:

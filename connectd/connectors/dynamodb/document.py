@@ -70,8 +70,16 @@ def json_bytes(value: object) -> bytes:
     Raises:
         ConvertError: it cannot be written (nested far deeper than DynamoDB allows).
     """
+    return _written(java_json.dumps, value)
+
+
+def _document(value: object) -> bytes:
+    return _written(java_json.dumps_text, value)
+
+
+def _written(dumps: Callable[[object], bytes], value: object) -> bytes:
     try:
-        return java_json.dumps(value)
+        return dumps(value)
     except TypeError as error:
         raise ConvertError(f"writing JSON: {error}") from error
 
@@ -86,7 +94,7 @@ def typed_document(item: Item) -> bytes:
         _rename_letters(item.values(), _LOWER)
     except _NOT_DYNAMODB_JSON as error:
         raise _not_dynamodb_json(error) from error
-    return json_bytes(item)
+    return _document(item)
 
 
 def item_of_typed_document(text: bytes) -> Item:
@@ -132,11 +140,11 @@ def plain_document(item: Item) -> bytes:
     Raises:
         ConvertError: it is not DynamoDB JSON, or a number is not written as JSON writes numbers.
     """
-    return json_bytes({name: plain_value(value) for name, value in item.items()})
+    return _document({name: plain_value(value) for name, value in item.items()})
 
 
 def plain_value(value: dict[str, Any]) -> object:
-    """An attribute value without its type letters, ready for ``json_bytes``.
+    """An attribute value without its type letters, ready to be written as JSON.
 
     Raises:
         ConvertError: as ``plain_document``.

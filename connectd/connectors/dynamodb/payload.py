@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import orjson
-
 from connectd.connectors.dynamodb.decode import Raw, StreamRecord
 from connectd.connectors.dynamodb.document import parse_item
 from connectd.connectors.dynamodb.envelope import (
@@ -27,6 +25,7 @@ from connectd.connectors.dynamodb.envelope import (
 )
 from connectd.connectors.dynamodb.plan import PageLayout, TablePlan, ValueFrame
 from connectd.errors import ConvertError
+from connectd.model import java_json
 from connectd.model.record import (
     ConverterSpec,
     EncodedPage,
@@ -83,9 +82,8 @@ class ScanPayload:
         for raw in self.items:
             item = parse_item(raw)
             key = layout.key(key_values(item))
-            # A document holds no control characters, so that orjson quotes it as Jackson does.
             text = write_document(item).decode()
-            records.append((key, head + orjson.dumps(text) + tail))
+            records.append((key, head + java_json.quoted(text) + tail))
         if records and self.last_info:
             last_tail = layout.frame(self.last_info, _read_facts(self.last_info)).tail
             key_bytes, value_bytes = records[-1]
@@ -149,8 +147,8 @@ class StreamPayload:
             key = layout.key(key_values(item))
             text = "" if mould.is_document_empty else write_document(item).decode()
             old = self._old_document(record)
-            end = mould.frame.tail if old is None else mould.frame.tail_after(orjson.dumps(old))
-            records.append((key, mould.frame.head + orjson.dumps(text) + end))
+            end = mould.frame.tail if old is None else mould.frame.tail_after(java_json.quoted(old))
+            records.append((key, mould.frame.head + java_json.quoted(text) + end))
             if mould.is_deletion:
                 records.append((key, None))
         return EncodedPage(self.plan.topic, records)

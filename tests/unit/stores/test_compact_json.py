@@ -53,7 +53,9 @@ def test_doubles_are_in_javas_notation(value: float, text: str) -> None:
 
 def test_text_is_escaped_as_little_as_possible() -> None:
     text = '"\\/\b\t\n\f\r\x00\x1f\x7f é☃🎉'
-    assert compact_json.dumps(text).decode() == ('"\\"\\\\/\\b\\t\\n\\f\\r\\u0000\\u001F\x7f é☃🎉"')
+    assert compact_json.dumps(text).decode() == (
+        '"\\"\\\\/\\b\\t\\n\\f\\r\\u0000\\u001F\x7f é☃\\uD83C\\uDF89"'
+    )
 
 
 def test_members_keep_their_order_and_nothing_is_padded() -> None:
