@@ -1,4 +1,4 @@
-"""The clients' side of ``interpreter``: runs with their Python, and knows the standard library only.
+"""The clients' side of ``interpreter``: runs with their Python, imports the standard library only.
 
 Reads requests from standard input and answers each on standard output, one JSON document per line.
 What a client itself prints goes to standard error.
