@@ -13,6 +13,7 @@ from connectd.connectors.dynamodb.connector import DynamoDbSourceConnector
 from connectd.connectors.file.connector import FileStreamSourceConnector
 from connectd.converters.json_converter import JsonConverter
 from connectd.plugins.registry import PluginDesc, PluginRegistry
+from connectd.transforms import catalogue
 
 
 def plugin_registry() -> PluginRegistry:
@@ -43,6 +44,12 @@ def plugin_registry() -> PluginRegistry:
             cls=JsonConverter,
         )
     )
+    for kind, classes in (
+        (PluginKind.TRANSFORMATION, catalogue.TRANSFORMATIONS),
+        (PluginKind.PREDICATE, catalogue.PREDICATES),
+    ):
+        for name, cls in classes.items():
+            registry.register(PluginDesc(name, kind, connectd.__version__, cls))
     return registry
 
 
@@ -56,4 +63,9 @@ def documented_plugins() -> list[tuple[str, ConfigDef]]:
             FileStreamSourceConnector.config_def(),
         ),
         (JsonConverter.class_name, JsonConverter.config_def()),
+        *(
+            (name, cls.config_def())
+            for name, cls in {**catalogue.TRANSFORMATIONS, **catalogue.PREDICATES}.items()
+            if not name.endswith("$Key") and cls.config_def().names()
+        ),
     ]

@@ -21,7 +21,7 @@ from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
-from connectd.plugins import layering, spi
+from connectd.plugins import chaining, layering, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
 from connectd.plugins.registry import PluginRegistry
@@ -212,6 +212,7 @@ class Wiring:
             converters=Converters(
                 key=layering.make_converter("key", self._parts.registry, self._config, config),
                 value=layering.make_converter("value", self._parts.registry, self._config, config),
+                transforms=chaining.make_chain(self._parts.registry, config),
             ),
             producers=_PoolLease(
                 self._parts.producers,

@@ -1,23 +1,34 @@
 """From a batch to bytes: the direct path when there is one, the general path when it is needed.
 
 ``PageEncoding`` is the work that a page takes with it into the producer's thread. It first asks
-the batch for its own encoder for the task's converters. When that refuses an entry, or when there
-is no such encoder, every record goes through Connect data, one at a time, and
-``errors.tolerance`` decides what becomes of a bad one. Order is kept in both cases, since nothing
+the batch for its own encoder for the task's converters. When that refuses an entry, when there is
+no such encoder, or when the task has transforms, every record goes through Connect data, one at a
+time, and ``errors.tolerance`` decides what becomes of a bad one. A record that a transform drops is
+simply not there: its page is acknowledged without it. Order is kept in all cases, since nothing
 leaves the thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from connectd.errors import ConvertError, FatalTaskError, InvariantError, RecordError
-from connectd.model.record import BatchPayload, Encoded, RoutedPage, RoutedRecord, SourceRecord
+from connectd.model.record import (
+    BatchPayload,
+    Encoded,
+    EncodedPage,
+    RoutedPage,
+    RoutedRecord,
+    SourceRecord,
+)
+from connectd.plugins.chaining import TransformChain
 from connectd.plugins.spi import Converter
 
 _FAILURES_KEPT_MAX = 20
 """Failures remembered per page for the log; all are counted."""
+
+_NO_TRANSFORMS = TransformChain()
 
 _NO_TIMESTAMP_MS = -1
 """Kafka's own mark for a record without a time."""
@@ -25,10 +36,11 @@ _NO_TIMESTAMP_MS = -1
 
 @dataclass(frozen=True)
 class Converters:
-    """The key and value converters of a task."""
+    """What a record passes on its way to bytes: transforms, if there are any, then converters."""
 
     key: Converter
     value: Converter
+    transforms: TransformChain = _NO_TRANSFORMS
 
 
 class PageEncoding:
@@ -57,7 +69,7 @@ class PageEncoding:
         payload, self._payload = self._payload, None
         if payload is None:
             raise InvariantError("a page is encoded a second time")
-        encoder = payload.page_encoder(self._converters.key.spec, self._converters.value.spec)
+        encoder = self._page_encoder(payload)
         if encoder is not None:
             try:
                 return encoder()
@@ -66,12 +78,20 @@ class PageEncoding:
                 pass
         return RoutedPage(list(self._converted(payload)))
 
+    def _page_encoder(self, payload: BatchPayload) -> Callable[[], EncodedPage] | None:
+        converters = self._converters
+        if converters.transforms:
+            return None
+        return payload.page_encoder(converters.key.spec, converters.value.spec)
+
     def _converted(self, payload: BatchPayload) -> Iterator[RoutedRecord]:
         for record in payload.source_records():
             try:
                 if isinstance(record, RecordError):
                     raise record
-                yield self._convert(record)
+                transformed = self._converters.transforms.apply(record)
+                if transformed is not None:
+                    yield self._convert(transformed)
             except RecordError as error:
                 if not self._tolerates_all:
                     raise
