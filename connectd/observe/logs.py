@@ -3,7 +3,7 @@
 ``configure`` is called once, by the entry point; importing has no effect. Everybody writes with
 ``structlog.get_logger(__name__)``: a constant message and fields. structlog hands its events to the
 standard library's loggers, so that levels are those of its hierarchy of names and can be changed at
-run time; one handler of the root logger renders everything:
+run time (``levels``); one handler of the root logger renders everything:
 
     structlog ─┐                                ┌ JSON (pipes, containers)
                ├─▶ root handler ─ gate ─ redact ┤
@@ -29,26 +29,12 @@ from structlog.contextvars import bind_contextvars, bound_contextvars, merge_con
 from structlog.stdlib import ProcessorFormatter
 
 from connectd.aio import clock
-from connectd.errors import ConfigError
-from connectd.observe import redaction, repeats
+from connectd.observe import levels, redaction, repeats
 
 Event = MutableMapping[str, Any]
 
 OUR_LOGGERS: Final = ("connectd", "spark_jobs")
-ROOT: Final = "root"
 _FIELDS_FIRST: Final = ("timestamp", "level", "logger", "event", "connector", "task", "table")
-_TRACE_LEVEL: Final = 5
-_LEVELS: Final = {
-    "OFF": logging.CRITICAL + 10,
-    "FATAL": logging.CRITICAL,
-    "ERROR": logging.ERROR,
-    "WARN": logging.WARNING,
-    "INFO": logging.INFO,
-    "DEBUG": logging.DEBUG,
-    "TRACE": _TRACE_LEVEL,
-    "ALL": 1,
-}
-_ALSO_ACCEPTED: Final = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
 class LogFormat(Enum):
@@ -65,7 +51,7 @@ def configure(log_format: LogFormat, level: str, stream: TextIO) -> None:
     Raises:
         ConfigError: there is no such level.
     """
-    own_level = _level_number(level)
+    own_level = levels.number_of(level)
     on_terminal = stream.isatty()
     as_console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and on_terminal)
     handler = _Output(stream)
@@ -116,27 +102,6 @@ def bind_context(
 ) -> None:
     """Put these fields on every further line of the current job (a job has its own context)."""
     bind_contextvars(**_context_fields(connector, task, table))
-
-
-def set_level(logger_name: str, level: str) -> None:
-    """Change the level of a logger and of those below it that have none of their own.
-
-    ``root`` is the root logger. Level names are those of log4j, any case; ``WARNING`` and
-    ``CRITICAL`` are understood too.
-
-    Raises:
-        ConfigError: there is no such level.
-    """
-    _logger(logger_name).setLevel(_level_number(level))
-
-
-def level_of(logger_name: str) -> str:
-    """The level at which a logger writes, its own or inherited, as log4j calls it."""
-    effective = _logger(logger_name).getEffectiveLevel()
-    return max(
-        (name for name, number in _LEVELS.items() if number <= max(effective, 1)),
-        key=lambda name: _LEVELS[name],
-    )
 
 
 def statistics() -> repeats.RepeatStatistics:
@@ -207,15 +172,3 @@ def _console(*, colors: bool) -> structlog.typing.Processor:
         pad_event_to=0,
         exception_formatter=structlog.dev.plain_traceback,
     )
-
-
-def _logger(name: str) -> logging.Logger:
-    return logging.getLogger() if name.lower() == ROOT else logging.getLogger(name)
-
-
-def _level_number(level: str) -> int:
-    wanted = level.strip().upper()
-    number = _LEVELS.get(_ALSO_ACCEPTED.get(wanted, wanted))
-    if number is None:
-        raise ConfigError(f"invalid log level '{level}'. Expected one of {', '.join(_LEVELS)}")
-    return number

@@ -112,26 +112,6 @@ def test_our_debug_level_makes_libraries_speak_at_info() -> None:
     assert [line["event"] for line in lines(stream)] == ["said", "detail"]
 
 
-def test_levels_change_at_run_time_by_logger_name() -> None:
-    stream = configured()
-    log = structlog.get_logger("connectd.test.deep")
-    log.debug("before")
-    logs.set_level("connectd.test", "DEBUG")
-    assert logs.level_of("connectd.test.deep") == "DEBUG"
-    log.debug("during")
-    logs.set_level("connectd.test", "off")
-    log.critical("after")
-    assert [line["event"] for line in lines(stream)] == ["during"]
-    assert logs.level_of("connectd.test.deep") == "OFF"
-
-
-def test_the_root_logger_has_a_level_too() -> None:
-    configured()
-    assert logs.level_of("root") == "WARN"
-    logs.set_level("ROOT", "error")
-    assert logs.level_of("botocore") == "ERROR"
-
-
 def test_an_unknown_level_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"invalid log level 'loud'\. Expected one of OFF, FATAL"):
         configured("loud")
