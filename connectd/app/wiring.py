@@ -128,6 +128,7 @@ class Wiring:
             membership=membership,
             statuses=statuses,
             make_connector=lambda name: self._connector_class(name)(),
+            version_of=self._connector_version,
             make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
             resolve=resolve,
             settings=LifeSettings(task_grace_s=config.task_shutdown_timeout_s),
@@ -235,6 +236,10 @@ class Wiring:
     def _connector_class(self, name: str) -> type[spi.SourceConnector]:
         found: type[spi.SourceConnector] = self._parts.registry.find(PluginKind.SOURCE, name).cls
         return found
+
+    def _connector_version(self, name: str) -> str | None:
+        plugin = self._parts.registry.find_any(name)
+        return None if plugin is None else plugin.version
 
     def _connector_type(self, name: str) -> str:
         plugin = self._parts.registry.find_any(name)

@@ -11,13 +11,15 @@ from connectd.model.states import State
 class Status:
     """State of a connector or a task, who says so, and in which generation.
 
-    ``worker_id`` is ``host:port`` of the advertised URL; ``trace`` explains FAILED.
+    ``worker_id`` is ``host:port`` of the advertised URL; ``trace`` explains FAILED; ``version`` is
+    that of the plugin which runs, None while none does (KIP-891).
     """
 
     state: State
     worker_id: str
     generation: int
     trace: str | None = None
+    version: str | None = None
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ from connectd.stores import protocols
 ConnectorMaker = Callable[[str], spi.SourceConnector]
 """Makes an instance from ``connector.class`` (a name or alias); raises to fail the connector."""
 
+VersionFinder = Callable[[str], str | None]
+"""The version of a connector class, by name or alias; None when it is not installed."""
+
 OnResolved = Callable[[str, Config, Mapping[tuple[str, str], int]], None]
 """Hears what was resolved for a connector: its config, and what of it expires (``Reloads``)."""
 
@@ -60,6 +63,7 @@ class LifeMaker:
         membership: Membership,
         statuses: StatusReporter,
         make_connector: ConnectorMaker,
+        version_of: VersionFinder,
         make_task_runner: TaskRunnerFactory,
         resolve: resolving.Resolver,
         settings: LifeSettings,
@@ -72,6 +76,7 @@ class LifeMaker:
         self._membership = membership
         self._statuses = statuses
         self._make_connector = make_connector
+        self._version_of = version_of
         self._make_task_runner = make_task_runner
         self._resolve = resolve
         self._numbers = itertools.count(1)
@@ -85,6 +90,7 @@ class LifeMaker:
             return resolution.config
 
         def create(resolved: Config) -> spi.SourceConnector:
+            pen.version = self._version_of(resolved.get("connector.class", ""))
             instance = self._make_connector(resolved.get("connector.class", ""))
             _register_secrets(resolved, instance.config_def())
             return instance
@@ -93,6 +99,7 @@ class LifeMaker:
             if self.on_reconfigure is not None:
                 self.on_reconfigure(connector)
 
+        pen = self._statuses.connector_pen(connector)
         spec = ConnectorSpec(
             connector=connector,
             config=work.config,
@@ -107,7 +114,7 @@ class LifeMaker:
             spec,
             jobs=jobs,
             job_name=self._job_name(connector),
-            pen=self._statuses.connector_pen(connector),
+            pen=pen,
             target=work.target,
             start_deadline_s=self.settings.connector_start_deadline_s,
         )
@@ -122,6 +129,7 @@ class LifeMaker:
             task_resolution = await self._resolve(config)
             self._tell_resolved(task.connector, resolution, task_resolution)
             connector_config, task_config = resolution.config, task_resolution.config
+            pen.version = self._version_of(connector_config.get("connector.class", ""))
             _register_secrets(connector_config, ConfigDef([]))
             task_configs.check_task_count(task.connector, work.task_count, connector_config)
             spec = TaskSpec(
@@ -135,11 +143,12 @@ class LifeMaker:
             )
             return self._make_task_runner(spec)
 
+        pen = self._statuses.task_pen(task)
         return TaskLife(
             task,
             jobs=jobs,
             job_name=self._job_name(str(task)),
-            pen=self._statuses.task_pen(task),
+            pen=pen,
             create=create,
             target=work.target,
             grace_s=self.settings.task_grace_s,

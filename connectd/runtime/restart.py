@@ -15,6 +15,7 @@ from connectd.model.cluster import RestartRequest
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status
+from connectd.runtime.manners import Manners
 from connectd.runtime.requests import RequestGate, failing_with, stage
 from connectd.runtime.views import ConnectorStatusInfo, Views
 from connectd.runtime.worker import Worker
@@ -59,7 +60,8 @@ def _is_concerned(request: RestartRequest, status: Status) -> bool:
 
 
 def _restarting(status: Status) -> Status:
-    return replace(status, state=State.RESTARTING, trace=None)
+    # The trace stays, as in Kafka's answer: it says why there is something to restart.
+    return replace(status, state=State.RESTARTING)
 
 
 class Restarts:
@@ -77,12 +79,14 @@ class Restarts:
         views: Views,
         worker: Worker,
         apply_latest: Callable[[], None],
+        manners: Manners,
     ) -> None:
         self._gate = gate
         self._configs = configs
         self._views = views
         self._worker = worker
         self._apply_latest = apply_latest
+        self._manners = manners
         self._pending: dict[str, RestartRequest] = {}
 
     async def restart(self, request: RestartRequest) -> ConnectorStatusInfo:
@@ -93,7 +97,7 @@ class Restarts:
         """
         connector = request.connector
         async with self._gate.request():
-            self._require(connector)
+            self._require(connector, "Unknown connector: {connector}")
             status = self._views.status_of(connector)
             if status is None:
                 raise NotFoundError(f"Status for connector {connector} not found")
@@ -113,7 +117,7 @@ class Restarts:
             RequestFailedError: it did not start.
         """
         async with self._gate.request():
-            self._require(connector)
+            self._require(connector, self._manners.no_connector_to_restart)
             self._apply_latest()
             await self._worker.restart_connector(connector)
 
@@ -125,15 +129,15 @@ class Restarts:
             RequestFailedError: it did not start.
         """
         async with self._gate.request():
-            self._require(task.connector)
+            self._require(task.connector, self._manners.no_connector_to_restart)
             if task not in self._configs.snapshot().tasks(task.connector):
-                raise NotFoundError(f"Unknown task: {task}")
+                raise NotFoundError(self._manners.no_task_to_restart.format(task=task))
             self._apply_latest()
             await self._worker.restart_task(task)
 
-    def _require(self, connector: str) -> None:
+    def _require(self, connector: str, text: str) -> None:
         if connector not in self._configs.snapshot().connectors:
-            raise NotFoundError(f"Unknown connector: {connector}")
+            raise NotFoundError(text.format(connector=connector))
 
     def add(self, request: RestartRequest) -> None:
         """Take note of a request that was read from the config topic."""

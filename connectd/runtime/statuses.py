@@ -4,12 +4,19 @@ Every life of a connector or task gets a ``StatusPen`` of its own. The pen follo
 ``model.states`` and writes what it says; taken away (``revoke``), it writes no more, so that an
 abandoned or replaced life cannot overwrite its successor. Statuses of what is no longer configured
 are never written, and ``clean_up`` removes those that are there (spec kafka-connect C.4, D.1.1).
+
+The records of one life, as a real worker writes them: RUNNING when it has started, PAUSED,
+RUNNING, STOPPED as it is told, FAILED with a trace, and UNASSIGNED at the end; RESTARTING, in
+between, only for a restart with flags. A first life shows nothing before it has started, except
+that a start which takes long says UNASSIGNED: nobody could tell it from a forgotten connector.
 """
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import structlog
 
@@ -26,6 +33,12 @@ _log = structlog.get_logger(__name__)
 
 _SAFE = frozenset({State.UNASSIGNED, State.FAILED})
 """Written only over what is ours or older: another worker may have taken over meanwhile."""
+
+_RUNS_NOTHING = frozenset({State.UNASSIGNED, State.RESTARTING})
+"""No plugin runs in these states, so that they carry no version of one."""
+
+LATE_S = 1.0
+"""A first life that has no status after this says that it is UNASSIGNED."""
 
 _AFTER_A_SURVIVED_FAILURE = frozenset(
     {LifecycleEvent.STARTED, LifecycleEvent.PAUSED, LifecycleEvent.RESUMED}
@@ -45,20 +58,31 @@ def trace_of(error: BaseException) -> str:
     return redaction.redact_text(text).rstrip()
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What a pen writes: a state, why it is FAILED, and the version of the plugin that runs."""
+
+    state: State
+    trace: str | None = None
+    version: str | None = None
+
+
 class StatusPen:
     """Writes the status of one life of a connector or task, until it is revoked.
 
     A failure that a task survives (``TaskContext.report_failure``) stays visible: FAILED is left
-    only by a restart, a stop or an end, whatever the other inputs of the task do.
+    only by a restart, a stop or an end, whatever the other inputs of the task do. ``version`` is
+    set by the life as soon as it knows which plugin it runs.
     """
 
     def __init__(
         self,
         subject: str | ConnectorTaskId,
         state: State,
-        write: Callable[[State, str | None], None],
+        write: Callable[[Entry], None],
     ) -> None:
         self.state = state
+        self.version: str | None = None
         self._log_fields = (
             {"connector": subject.connector, "task": subject.task}
             if isinstance(subject, ConnectorTaskId)
@@ -66,6 +90,7 @@ class StatusPen:
         )
         self._write = write
         self._is_revoked = False
+        self._late: asyncio.TimerHandle | None = None
 
     def report(self, event: LifecycleEvent, error: BaseException | None = None) -> None:
         """Take an event to the next state and write it.
@@ -75,6 +100,7 @@ class StatusPen:
         """
         if self._is_revoked:
             return
+        self._speak_no_more_late()
         if self.state is State.FAILED and event in _AFTER_A_SURVIVED_FAILURE:
             return
         if self.state is State.PAUSED and event is LifecycleEvent.STARTED:
@@ -86,11 +112,22 @@ class StatusPen:
             _log.error("failed", was=before.value, error=str(error), **self._log_fields)
         elif self.state is not before:
             _log.info("state changed", was=before.value, state=self.state.value, **self._log_fields)
-        self._write(self.state, trace)
+        version = None if self.state in _RUNS_NOTHING else self.version
+        self._write(Entry(self.state, trace, version))
 
     def revoke(self) -> None:
         """Take the pen away: nothing is written with it any more."""
         self._is_revoked = True
+        self._speak_no_more_late()
+
+    def speak_late(self, delay_s: float = LATE_S) -> None:
+        """Write the state as it is if nothing was reported by then. Only on the loop."""
+        loop = asyncio.get_running_loop()
+        self._late = loop.call_later(delay_s, self._write, Entry(self.state))
+
+    def _speak_no_more_late(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
 
 
 class StatusReporter:
@@ -115,43 +152,59 @@ class StatusReporter:
         self._tracks_topics = tracks_topics
         self._known_topics: dict[str, set[str]] = {}
 
-    def connector_pen(self, connector: str) -> StatusPen:
-        """A pen for a new life of a connector; writes UNASSIGNED unless RESTARTING is shown."""
+    def connector_pen(self, connector: str, *, keeps_failure: bool = False) -> StatusPen:
+        """A pen for a new life of a connector.
 
-        def write(state: State, trace: str | None) -> None:
+        What an earlier life has left behind is not true any more: it becomes UNASSIGNED at once,
+        except RESTARTING, and FAILED if ``keeps_failure``; these stay until the new life has
+        something to say.
+        """
+
+        def write(entry: Entry) -> None:
             if connector in self._snapshot().connectors:
-                self._store.put_connector(
-                    connector, self._status(state, trace), safe=state in _SAFE
-                )
+                is_safe = entry.state in _SAFE
+                self._store.put_connector(connector, self._status(entry), safe=is_safe)
 
-        return self._new_pen(connector, self._store.connector(connector), write)
+        shown = self._store.connector(connector)
+        return self._new_pen(connector, shown, write, keeps_failure=keeps_failure)
 
-    def task_pen(self, task: ConnectorTaskId) -> StatusPen:
+    def task_pen(self, task: ConnectorTaskId, *, keeps_failure: bool = False) -> StatusPen:
         """A pen for a new life of a task, likewise."""
 
-        def write(state: State, trace: str | None) -> None:
+        def write(entry: Entry) -> None:
             if task in self._snapshot().tasks(task.connector):
-                self._store.put_task(task, self._status(state, trace), safe=state in _SAFE)
+                self._store.put_task(task, self._status(entry), safe=entry.state in _SAFE)
 
-        return self._new_pen(task, self._store.task(task), write)
+        return self._new_pen(task, self._store.task(task), write, keeps_failure=keeps_failure)
 
     def _new_pen(
         self,
         subject: str | ConnectorTaskId,
         shown: Status | None,
-        write: Callable[[State, str | None], None],
+        write: Callable[[Entry], None],
+        *,
+        keeps_failure: bool,
     ) -> StatusPen:
-        # A status left by an earlier life (RUNNING of a killed process, FAILED before a restart)
-        # is not true any more: until this life has started, it is UNASSIGNED.
-        if shown is not None and shown.state is State.RESTARTING:
+        if shown is None:
+            pen = StatusPen(subject, State.UNASSIGNED, write)
+            pen.speak_late()
+            return pen
+        if shown.state is State.RESTARTING:
             return StatusPen(subject, State.RESTARTING, write)
-        if shown is None or shown.state is not State.UNASSIGNED:
-            write(State.UNASSIGNED, None)
+        if shown.state is not State.UNASSIGNED and not (
+            keeps_failure and shown.state is State.FAILED
+        ):
+            write(Entry(State.UNASSIGNED))
         return StatusPen(subject, State.UNASSIGNED, write)
 
-    def _status(self, state: State, trace: str | None) -> Status:
-        generation = self._membership.assignment.generation
-        return Status(state, self._membership.worker_id, generation, trace)
+    def _status(self, entry: Entry) -> Status:
+        return Status(
+            state=entry.state,
+            worker_id=self._membership.worker_id,
+            generation=self._membership.assignment.generation,
+            trace=entry.trace,
+            version=entry.version,
+        )
 
     def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
         """Remember that a task has written to a topic (KIP-558)."""

@@ -55,6 +55,7 @@ def status_value(status: Status) -> bytes:
             "trace": None if status.trace is None else _writable(status.trace),
             "worker_id": status.worker_id,
             "generation": status.generation,
+            "version": status.version,
         }
     )
 
@@ -173,6 +174,7 @@ class StatusTable:
             worker_id=str(document["worker_id"]),
             generation=int(document["generation"]),
             trace=document.get("trace"),
+            version=document.get("version"),
         )
         current = self._statuses.get(subject)
         is_late = (

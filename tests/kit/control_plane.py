@@ -148,6 +148,10 @@ def _build(options: Options) -> Plane:
         plugin = registry.find_any(name)
         return "unknown" if plugin is None else plugin.kind.value
 
+    def version_of(name: str) -> str | None:
+        plugin = registry.find_any(name)
+        return None if plugin is None else plugin.version
+
     def make_runner(spec: TaskSpec) -> ProbeRunner:
         return ProbeRunner(spec, probes[spec.task_id.connector])
 
@@ -158,6 +162,7 @@ def _build(options: Options) -> Plane:
             membership=membership,
             statuses=reporter,
             make_connector=lambda name: find(name)(),
+            version_of=version_of,
             make_task_runner=make_runner,
             resolve=options.resolve,
             settings=options.lives,

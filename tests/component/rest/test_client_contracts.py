@@ -131,7 +131,7 @@ async def test_uis_with_closed_types_meet_only_what_they_know() -> None:
             assert entry["status"]["connector"]["state"] in CONNECTOR_STATES
             assert {task["state"] for task in entry["status"]["tasks"]} <= TASK_STATES
             for task in entry["status"]["tasks"]:
-                assert task.keys() - {"trace"} == {"id", "state", "worker_id"}
+                assert task.keys() - {"trace"} == {"id", "state", "worker_id", "version"}
             topics = await plane.client.get(f"/connectors/{name}/topics")
             assert topics.json() == {name: {"topics": []}}
         infos = await plane.client.put(

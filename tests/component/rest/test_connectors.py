@@ -159,7 +159,7 @@ async def test_the_status_shows_connector_and_tasks_and_no_trace_while_all_is_we
     async with control_plane() as plane:
         await plane.create("s", tasks_max="2")
         answer = await plane.client.get("/connectors/s/status")
-        running = {"state": "RUNNING", "worker_id": WORKER_ID}
+        running = {"state": "RUNNING", "worker_id": WORKER_ID, "version": "1.0"}
         assert answer.json() == {
             "name": "s",
             "connector": running,
@@ -167,7 +167,7 @@ async def test_the_status_shows_connector_and_tasks_and_no_trace_while_all_is_we
             "type": "source",
         }
         assert list(answer.json()) == ["name", "connector", "tasks", "type"]
-        assert list(answer.json()["tasks"][0]) == ["id", "state", "worker_id"]
+        assert list(answer.json()["tasks"][0]) == ["id", "state", "worker_id", "version"]
 
 
 @virtual

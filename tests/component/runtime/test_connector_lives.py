@@ -11,6 +11,7 @@ from connectd.errors import ConfigError
 from connectd.model.states import State
 from connectd.observe import redaction
 from connectd.plugins.resolving import ConfigResolver
+from connectd.runtime.statuses import LATE_S
 from tests.kit import providers
 from tests.kit.control_plane import Plane, control_plane, src
 from tests.kit.providers import ProbeProvider
@@ -52,6 +53,8 @@ async def test_a_hanging_start_holds_up_nobody_else() -> None:
         for name in ("a", "b"):
             await plane.create(name)
             assert await plane.states(name) == ("RUNNING", ["RUNNING"])
+        assert (await plane.client.get("/connectors/slow/status")).status == 404
+        await plane.settle(LATE_S)
         assert await plane.states("slow") == ("UNASSIGNED", [])
         gate.set()
         await plane.settle()

@@ -11,6 +11,7 @@ from connectd.errors import ConfigError, WorkerError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status
+from connectd.runtime.statuses import LATE_S
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.control_plane import Plane, control_plane, src
 from tests.kit.virtual import virtual
@@ -43,6 +44,9 @@ async def test_two_hundred_connectors_start_promptly_even_if_one_hangs() -> None
         assert len(answer.json()) == 200
         assert asyncio.get_running_loop().time() == before_s
         await plane.settle()
+        running = (await plane.client.get("/connectors?expand=status")).json()
+        assert len(running) == 199, "all others run by now"
+        await plane.settle(LATE_S)
         listing = (await plane.client.get("/connectors?expand=status")).json()
         states = {name: entry["status"]["connector"]["state"] for name, entry in listing.items()}
         assert states.pop("c7") == "UNASSIGNED"

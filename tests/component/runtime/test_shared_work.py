@@ -72,7 +72,7 @@ async def test_only_what_is_assigned_runs_here() -> None:
         assert _running(plane) == {A1}
         assert plane.probes["b"].calls["start"] == 1
         assert plane.probes["a"].calls["start"] == 0
-        assert plane.statuses.task(A1) == Status(State.RUNNING, "follower:8083", 4)
+        assert plane.statuses.task(A1) == Status(State.RUNNING, "follower:8083", 4, version="1.0")
         assert plane.statuses.task(A0) is None
     assert member.has_left
 
@@ -130,7 +130,7 @@ async def test_a_restart_concerns_what_runs_here_only() -> None:
         await plane.settle()
         assert plane.probes["a"].calls["task start"] == 2
         assert plane.statuses.task(A0) == theirs
-        assert plane.statuses.task(A1) == Status(State.RUNNING, "follower:8083", 4)
+        assert plane.statuses.task(A1) == Status(State.RUNNING, "follower:8083", 4, version="1.0")
 
 
 @virtual

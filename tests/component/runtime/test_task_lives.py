@@ -9,6 +9,7 @@ import pytest
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State
 from connectd.runtime.lives import LifeSettings
+from connectd.runtime.statuses import LATE_S
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.control_plane import Plane, control_plane, src
 from tests.kit.virtual import virtual
@@ -162,7 +163,7 @@ async def test_a_task_set_that_is_too_large_by_now_fails_each_of_its_tasks() -> 
     async with control_plane(stores=stores, opens=hang.wait) as plane:
         plane.probes["s"].start_gate = gate = asyncio.Event()
         hang.set()
-        await plane.settle()
+        await plane.settle(LATE_S + 0.1)
         assert (await plane.states("s"))[1] == ["FAILED"] * 3
         assert "has generated 3 tasks, which is greater than 2" in _trace(plane, S0)
         gate.set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from connectd.aio.clock import LoopClock
@@ -11,7 +13,7 @@ from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State
 from connectd.model.status import Status, TopicStatus
 from connectd.runtime.membership import SoleMember
-from connectd.runtime.statuses import StatusPen, StatusReporter, trace_of
+from connectd.runtime.statuses import LATE_S, Entry, StatusPen, StatusReporter, trace_of
 from connectd.stores.memory import MemoryStatusStore
 from tests.kit.virtual import virtual
 
@@ -33,22 +35,22 @@ class Desk:
         )
 
 
-def _pen(written: list[tuple[State, str | None]], state: State = S.UNASSIGNED) -> StatusPen:
-    return StatusPen("a", state, lambda state, trace: written.append((state, trace)))
+def _pen(written: list[Entry], state: State = S.UNASSIGNED) -> StatusPen:
+    return StatusPen("a", state, written.append)
 
 
 def test_a_pen_follows_the_machine_and_refuses_what_cannot_happen() -> None:
-    written: list[tuple[State, str | None]] = []
+    written: list[Entry] = []
     pen = _pen(written)
     pen.report(E.STARTED)
     pen.report(E.PAUSED)
     with pytest.raises(InvariantError):
         pen.report(E.PAUSED)
-    assert written == [(S.RUNNING, None), (S.PAUSED, None)]
+    assert written == [Entry(S.RUNNING), Entry(S.PAUSED)]
 
 
 def test_a_revoked_pen_writes_nothing() -> None:
-    written: list[tuple[State, str | None]] = []
+    written: list[Entry] = []
     pen = _pen(written)
     pen.revoke()
     pen.report(E.STARTED)
@@ -58,21 +60,21 @@ def test_a_revoked_pen_writes_nothing() -> None:
 
 @pytest.mark.parametrize("event", [E.STARTED, E.PAUSED, E.RESUMED])
 def test_a_failure_that_was_survived_stays_visible(event: LifecycleEvent) -> None:
-    written: list[tuple[State, str | None]] = []
+    written: list[Entry] = []
     pen = _pen(written)
     pen.report(E.FAILED, ValueError("one table"))
     pen.report(event)
-    assert [state for state, _ in written] == [S.FAILED]
+    assert [entry.state for entry in written] == [S.FAILED]
     pen.report(E.SHUT_DOWN)
     assert pen.state is S.UNASSIGNED
 
 
 def test_what_was_created_paused_starts_when_it_is_resumed() -> None:
-    written: list[tuple[State, str | None]] = []
+    written: list[Entry] = []
     pen = _pen(written)
     pen.report(E.PAUSED)
     pen.report(E.STARTED)
-    assert [state for state, _ in written] == [S.PAUSED, S.RUNNING]
+    assert [entry.state for entry in written] == [S.PAUSED, S.RUNNING]
 
 
 def test_a_trace_begins_with_class_and_message_and_tells_the_cause() -> None:
@@ -104,6 +106,56 @@ async def test_a_new_life_takes_back_what_an_earlier_one_has_left() -> None:
     assert desk.store.task(TASK) == Status(S.UNASSIGNED, "me:8083", 5)
     pen.report(E.STARTED)
     assert desk.store.task(TASK) == Status(S.RUNNING, "me:8083", 5)
+
+
+@virtual
+async def test_a_first_life_says_nothing_before_it_has_started_unless_it_takes_long() -> None:
+    desk = Desk()
+    await desk.member.join(desk.snapshot)
+    quick, slow = desk.reporter.connector_pen("a"), desk.reporter.task_pen(TASK)
+    assert desk.store.connectors() == frozenset()
+    quick.report(E.STARTED)
+    await asyncio.sleep(LATE_S + 0.1)
+    assert desk.store.connector("a") == Status(S.RUNNING, "me:8083", 1)
+    assert desk.store.task(TASK) == Status(S.UNASSIGNED, "me:8083", 1)
+    slow.report(E.STARTED)
+    assert desk.store.task(TASK) == Status(S.RUNNING, "me:8083", 1)
+
+
+@virtual
+async def test_a_life_that_ends_early_does_not_speak_late() -> None:
+    desk = Desk()
+    await desk.member.join(desk.snapshot)
+    desk.reporter.task_pen(TASK).revoke()
+    await asyncio.sleep(LATE_S + 0.1)
+    assert desk.store.task(TASK) is None
+
+
+@virtual
+async def test_a_failure_may_be_kept_in_sight_until_the_new_life_has_something_to_say() -> None:
+    desk = Desk()
+    await desk.member.join(desk.snapshot)
+    failed = Status(S.FAILED, "me:8083", 1, "Error: why")
+    desk.store.put_task(TASK, failed)
+    pen = desk.reporter.task_pen(TASK, keeps_failure=True)
+    await asyncio.sleep(LATE_S + 0.1)
+    assert desk.store.task(TASK) == failed
+    pen.report(E.STARTED)
+    assert desk.store.task(TASK) == Status(S.RUNNING, "me:8083", 1)
+    desk.store.put_task(TASK, failed)
+    desk.reporter.task_pen(TASK)
+    assert desk.store.task(TASK) == Status(S.UNASSIGNED, "me:8083", 1)
+
+
+def test_the_version_of_a_plugin_is_shown_while_it_runs() -> None:
+    """KIP-891, as a worker of Kafka 4.3 does it."""
+    written: list[Entry] = []
+    pen = _pen(written)
+    pen.version = "1.2"
+    for event in (E.STARTED, E.RESTARTED, E.STARTED, E.FAILED, E.SHUT_DOWN):
+        pen.report(event)
+    shown = [entry.version for entry in written]
+    assert shown == ["1.2", None, "1.2", "1.2", None]
 
 
 @virtual

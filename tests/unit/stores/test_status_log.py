@@ -21,8 +21,10 @@ def test_records_have_the_bytes_of_kafka_connect() -> None:
     assert status_log.subject_key("a-b") == b"status-connector-a-b"
     assert status_log.subject_key(_TASK) == b"status-task-a-b-2"
     assert status_log.status_value(Status(State.RUNNING, "host:8083", 7)) == (
-        b'{"state":"RUNNING","trace":null,"worker_id":"host:8083","generation":7}'
+        b'{"state":"RUNNING","trace":null,"worker_id":"host:8083","generation":7,"version":null}'
     )
+    versioned = Status(State.PAUSED, "host:8083", 7, version="4.3.1")
+    assert status_log.status_value(versioned).endswith(b',"generation":7,"version":"4.3.1"}')
     topic = TopicStatus("t", "c", 0, 1700000000000)
     assert status_log.topic_key(TopicKey("t", "c")) == b"status-topic-t:connector-c"
     assert status_log.topic_value(topic) == (
@@ -32,7 +34,7 @@ def test_records_have_the_bytes_of_kafka_connect() -> None:
 
 def test_what_is_written_is_read_back() -> None:
     table = StatusTable()
-    failed = Status(State.FAILED, "w1:8083", 4, trace="ConfigError: no region")
+    failed = Status(State.FAILED, "w1:8083", 4, trace="ConfigError: no region", version="1.2")
     assert table.apply(status_log.subject_key(_TASK), status_log.status_value(failed)) is None
     assert table.get(_TASK) == failed
     topic = TopicStatus("t:1", "c", 0, 5)
