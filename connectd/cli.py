@@ -13,8 +13,7 @@ import uvloop
 
 import connectd
 from connectd import app
-from connectd.app import ExitCode
-from connectd.configdef import properties
+from connectd.app import ExitCode, worker_file
 from connectd.configdef.reference import render_reference
 from connectd.configdef.worker import WorkerConfig
 from connectd.configdef.worker_keys import WORKER_DEF
@@ -84,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    config = WorkerConfig.from_properties(properties.load(options.properties), os.environ)
+    config = WorkerConfig.from_properties(worker_file.read(options.properties, os.environ))
     logs.configure(LogFormat(config.log_format), config.log_level, sys.stdout)
     for secret in config.secrets():
         redaction.register_secret(secret)

@@ -235,11 +235,6 @@ def _problems(parsed: ParsedConfig) -> Iterator[str]:
             "config.storage.topic, offset.storage.topic and status.storage.topic must be three "
             f"topics, found {', '.join(topics)}"
         )
-    if parsed.strings("config.providers"):
-        yield (
-            f"config.providers is {','.join(parsed.strings('config.providers'))}, but no config "
-            "provider is built in yet; remove the key and put the values in place"
-        )
     if parsed.strings("rest.extension.classes"):
         yield (
             "rest.extension.classes names Java classes, which cannot be loaded here; remove the "

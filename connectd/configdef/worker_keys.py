@@ -147,8 +147,11 @@ def _tasks() -> list[ConfigKey]:
     key("topic.tracking.allow.reset", _BOOLEAN, True, _LOW,
         "Whether a request may make it forget them.")
     key("config.providers", _LIST, (), _LOW,
-        "Names of config providers that resolve ${provider:path:key} in configs. None is built in "
-        "yet, so this must stay empty; placeholders stay as they are.", validators.non_null)
+        "Names of config providers, which know the values behind ${name:path:key} in configs. Each "
+        "has config.providers.<name>.class: FileConfigProvider (path: a properties file), "
+        "DirectoryConfigProvider (path: a directory, key: a file in it) or EnvVarConfigProvider "
+        "(no path), and parameters: config.providers.<name>.param.allowed.paths for the first "
+        "two, .param.allowlist.pattern for the last.", validators.non_null)
     key("plugin.path", _LIST, None, _LOW, "No effect: plugins are part of the installation.")
     key("plugin.discovery", _STRING, "hybrid_warn", _LOW,
         "No effect: plugins are part of the installation.",

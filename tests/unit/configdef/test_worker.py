@@ -210,11 +210,6 @@ def test_names_of_variables_become_names_of_keys() -> None:
             "topics, found connect-configs, connect-offsets, connect-offsets",
         ),
         (
-            {"config.providers": "file"},
-            "config.providers is file, but no config provider is built in yet; remove the key and "
-            "put the values in place",
-        ),
-        (
             {"rest.extension.classes": "a.B"},
             "rest.extension.classes names Java classes, which cannot be loaded here; remove the "
             "key, and guard the REST API in front of the worker if the extension did that",
