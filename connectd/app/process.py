@@ -22,7 +22,7 @@ import structlog
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import wiring
+from connectd.app import ground, wiring
 from connectd.app.bundled import plugin_registry
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.worker import WorkerConfig
@@ -59,10 +59,11 @@ class WorkerApp:
 
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
+        self._ground = ground.ground_of(config)
         self._clock = LoopClock()
         self._aws = AwsClientPool(self._clock)
         self._producers = ProducerPool(
-            client_id=f"connector-producer-{config.group.id}",
+            client_id=self._ground.producer_client_id,
             buffer_kib=config.producer_queue_kib,
             on_failure=self._fail,
         )
@@ -73,7 +74,7 @@ class WorkerApp:
         )
         self._admin = KafkaAdmin(
             config.client_config(),
-            client_id=wiring.client_id(config, "shared-admin"),
+            client_id=self._ground.client_id("shared-admin"),
             clock=self._clock,
         )
         self._rest = RestServer(config.rest.listeners, grace_s=_REST_GRACE_S)
@@ -193,7 +194,7 @@ class WorkerApp:
             on_failure=self._fail,
             on_tail_left=self._on_tail_left,
         )
-        return wiring.Wiring(self._config, parts)
+        return wiring.Wiring(self._config, self._ground, parts)
 
     def _on_tail_left(self) -> None:
         if self._stopping.is_set():

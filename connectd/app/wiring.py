@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import connectd
 from connectd.aio.clock import Clock
+from connectd.app.ground import Ground, OnFailure
 from connectd.config_providers import declared
 from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
-from connectd.configdef.worker import InternalTopic, WorkerConfig
+from connectd.configdef.worker import WorkerConfig
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
 from connectd.model.record import SourceOffset, SourcePartition
@@ -27,20 +28,13 @@ from connectd.plugins.lookups import Lookups
 from connectd.plugins.registry import PluginRegistry
 from connectd.plugins.resolving import ConfigResolver
 from connectd.runtime.connector_life import ConnectorOffsetReader
-from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
+from connectd.runtime.herder import Herder, HerderSettings, Plugins, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
-from connectd.runtime.membership import SoleMember
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskRunner, TaskSpec
 from connectd.runtime.validation import ValidationThreads
 from connectd.runtime.worker import Worker
 from connectd.stores import protocols
-from connectd.stores.kafka_config import KafkaConfigStore
-from connectd.stores.kafka_offset import KafkaOffsetStore
-from connectd.stores.kafka_status import KafkaStatusStore
-from connectd.stores.topic_home import TopicHome
-
-OnFailure = Callable[[BaseException], None]
 
 
 @dataclass(frozen=True)
@@ -105,16 +99,17 @@ class _PoolLease:
 class Wiring:
     """Builds from a worker's configuration and the parts that it has already."""
 
-    def __init__(self, config: WorkerConfig, parts: Parts) -> None:
+    def __init__(self, config: WorkerConfig, ground: Ground, parts: Parts) -> None:
         self._config = config
+        self._ground = ground
         self._parts = parts
 
     def herder(self, url: str) -> Herder:
         """The herder of the worker that others reach at ``url``."""
         config, parts = self._config, self._parts
         resolve = ConfigResolver(Lookups(declared.make_providers(config.properties)))
-        stores = self._stores()
-        membership = SoleMember(url, stores.statuses)
+        stores = self._ground.stores(parts.clock, parts.on_failure)
+        membership = self._ground.membership(url, stores)
         statuses = StatusReporter(
             stores.statuses,
             membership,
@@ -150,43 +145,8 @@ class Wiring:
             settings=HerderSettings(
                 tracks_topics=config.topic_tracking_enabled,
                 allows_topic_reset=config.topic_tracking_reset_allowed,
+                manners=self._ground.manners,
             ),
-        )
-
-    def _stores(self) -> Stores:
-        config = self._config
-        flush_s = config.offset_flush_timeout_s
-        return Stores(
-            configs=KafkaConfigStore(
-                self._home(config.config_topic, "configs"),
-                clock=self._parts.clock,
-                on_failure=self._parts.on_failure,
-            ),
-            offsets=KafkaOffsetStore(
-                self._home(config.offset_topic, "offsets", write_deadline_s=flush_s),
-                clock=self._parts.clock,
-                on_failure=self._parts.on_failure,
-            ),
-            statuses=KafkaStatusStore(
-                self._home(config.status_topic, "statuses"),
-                clock=self._parts.clock,
-                on_failure=self._parts.on_failure,
-            ),
-        )
-
-    def _home(
-        self, topic: InternalTopic, client: str, *, write_deadline_s: float = 30.0
-    ) -> TopicHome:
-        return TopicHome(
-            client=self._config.client_config(),
-            client_id=client_id(self._config, client),
-            topic=topic.name,
-            partitions=topic.partitions,
-            replication_factor=topic.replication_factor,
-            topic_settings=topic.settings,
-            may_create=self._config.internal_topics_created,
-            create_deadline_s=self._config.broker_wait_s,
-            write_deadline_s=write_deadline_s,
         )
 
     def _describe(self) -> WorkerInfo:
@@ -244,9 +204,3 @@ class Wiring:
     def _connector_type(self, name: str) -> str:
         plugin = self._parts.registry.find_any(name)
         return "unknown" if plugin is None else plugin.kind.value
-
-
-def client_id(config: WorkerConfig, purpose: str) -> str:
-    """The id of one of the worker's own Kafka clients (spec kafka-connect C.1)."""
-    own = f"{config.client_id}-" if config.client_id else ""
-    return f"{config.group.id}-{own}{purpose}"

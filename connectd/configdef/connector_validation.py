@@ -205,7 +205,7 @@ def _framework_messages(config: Submitted, worker: WorkerConfig) -> Messages:
     if _lowered(config, "transaction.boundary") == "connector":
         add("transaction.boundary", _NO_CONNECTOR_BOUNDARY)
     own_topic = trim(config.get("offsets.storage.topic") or "")
-    if own_topic not in ("", worker.offset_topic.name):
+    if worker.cluster is not None and own_topic not in ("", worker.cluster.offset_topic.name):
         add("offsets.storage.topic", _NO_OFFSETS_TOPIC)
     predicates = _aliases(config, "predicates")
     for alias in _aliases(config, "transforms"):

@@ -1,8 +1,10 @@
 """The worker's configuration: from a properties file and the environment to a typed view.
 
-``WorkerConfig.from_properties`` is called once, by the entry point. Attributes have Python names
-and units (durations in seconds, ``_s``); the keys they come from stand in ``worker_keys``. Keys
-with one of the known prefixes belong to converters, clients and topics and are passed on as text.
+``WorkerConfig.from_properties`` is called once, by the entry point, for a distributed worker or a
+standalone one: they differ in ``cluster`` and ``offset_file``, of which each has one. Attributes
+have Python names and units (durations in seconds, ``_s``); the keys they come from stand in
+``worker_keys``. Keys with one of the known prefixes belong to converters, clients and topics and
+are passed on as text.
 
 A variable ``CONNECT_OFFSET_FLUSH_INTERVAL_MS`` overrides ``offset.flush.interval.ms`` of the file;
 two underscores stand for one, three for a hyphen, as in the Confluent images.
@@ -13,9 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from connectd.configdef import parsing, rest_settings, spelling, worker_keys
+from connectd.configdef.definition import ConfigDef
 from connectd.configdef.overrides import OverridePolicy
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import Secret, invalid_value
@@ -78,6 +82,30 @@ class GroupSettings:
 
 
 @dataclass(frozen=True)
+class ClusterSettings:
+    """What a distributed worker shares with the others of its group."""
+
+    group: GroupSettings
+    config_topic: InternalTopic
+    offset_topic: InternalTopic
+    status_topic: InternalTopic
+    topics_created: bool
+
+
+class Mode(Enum):
+    """The two kinds of workers."""
+
+    DISTRIBUTED = "distributed"
+    STANDALONE = "standalone"
+
+    @property
+    def definition(self) -> ConfigDef:
+        """The keys of such a worker."""
+        standalone = self is Mode.STANDALONE
+        return worker_keys.STANDALONE_DEF if standalone else worker_keys.WORKER_DEF
+
+
+@dataclass(frozen=True)
 class RestSettings:
     """The REST server. ``cors_methods`` empty: the server's default."""
 
@@ -92,17 +120,15 @@ class RestSettings:
 class WorkerConfig:
     """All settings of a worker. Prints without secrets.
 
-    ``parsed`` and ``properties`` hold what has no attribute of its own: typed, and as written.
+    ``cluster`` is None for a standalone worker, ``offset_file`` for a distributed one. ``parsed``
+    and ``properties`` hold what has no attribute of its own: typed, and as written.
     """
 
     bootstrap_servers: tuple[str, ...]
     client_id: str
-    group: GroupSettings
+    cluster: ClusterSettings | None
+    offset_file: str | None
     rest: RestSettings
-    config_topic: InternalTopic
-    offset_topic: InternalTopic
-    status_topic: InternalTopic
-    internal_topics_created: bool
     key_converter: str
     value_converter: str
     header_converter: str
@@ -124,7 +150,11 @@ class WorkerConfig:
 
     @classmethod
     def from_properties(
-        cls, properties: Mapping[str, str], environ: Mapping[str, str] | None = None
+        cls,
+        properties: Mapping[str, str],
+        environ: Mapping[str, str] | None = None,
+        *,
+        mode: Mode = Mode.DISTRIBUTED,
     ) -> WorkerConfig:
         """Parse and check a worker's properties, overridden by ``environ``.
 
@@ -132,19 +162,17 @@ class WorkerConfig:
             ConfigError: one line per problem, each naming its key.
         """
         merged = {**properties, **environment_properties(environ or {})}
-        parsed = parsing.parse(worker_keys.WORKER_DEF, merged)
-        problems = list(_problems(parsed))
+        parsed = parsing.parse(mode.definition, merged)
+        is_distributed = mode is Mode.DISTRIBUTED
+        problems = [*(_cluster_problems(parsed) if is_distributed else ()), *_problems(parsed)]
         if problems:
             raise ConfigError("\n".join(problems))
         return cls(
             bootstrap_servers=parsed.strings("bootstrap.servers"),
             client_id=parsed.string("client.id"),
-            group=_group(parsed),
+            cluster=_cluster(parsed, merged) if is_distributed else None,
+            offset_file=None if is_distributed else parsed.string("offset.storage.file.filename"),
             rest=_rest(parsed),
-            config_topic=_topic("config", parsed, merged),
-            offset_topic=_topic("offset", parsed, merged),
-            status_topic=_topic("status", parsed, merged),
-            internal_topics_created=parsed.boolean("internal.topics.automatic.creation.enable"),
             key_converter=parsed.string("key.converter"),
             value_converter=parsed.string("value.converter"),
             header_converter=parsed.string("header.converter"),
@@ -211,8 +239,8 @@ def environment_properties(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _problems(parsed: ParsedConfig) -> Iterator[str]:
-    """Keys that depend on each other, and what this worker cannot honour."""
+def _cluster_problems(parsed: ParsedConfig) -> Iterator[str]:
+    """Keys of a cluster that depend on each other, and what this worker cannot honour."""
     signature = parsed.string("inter.worker.signature.algorithm")
     if signature not in parsed.strings("inter.worker.verification.algorithms"):
         yield str(
@@ -235,11 +263,6 @@ def _problems(parsed: ParsedConfig) -> Iterator[str]:
             "config.storage.topic, offset.storage.topic and status.storage.topic must be three "
             f"topics, found {', '.join(topics)}"
         )
-    if parsed.strings("rest.extension.classes"):
-        yield (
-            "rest.extension.classes names Java classes, which cannot be loaded here; remove the "
-            "key, and guard the REST API in front of the worker if the extension did that"
-        )
     if parsed.string("exactly.once.source.support") != "disabled":
         yield (
             "exactly.once.source.support is "
@@ -248,15 +271,25 @@ def _problems(parsed: ParsedConfig) -> Iterator[str]:
         )
 
 
+def _problems(parsed: ParsedConfig) -> Iterator[str]:
+    """Keys that depend on each other, and what no worker can honour here."""
+    if parsed.strings("rest.extension.classes"):
+        yield (
+            "rest.extension.classes names Java classes, which cannot be loaded here; remove the "
+            "key, and guard the REST API in front of the worker if the extension did that"
+        )
+
+
 def _warnings(config: WorkerConfig) -> Iterator[str]:
-    known = worker_keys.WORKER_DEF.names()
+    mode = Mode.STANDALONE if config.cluster is None else Mode.DISTRIBUTED
+    known = mode.definition
     for name in config.properties:
         if name in worker_keys.WITHOUT_EFFECT:
             yield f"configuration key '{name}' has no effect here and can be removed"
-        elif name not in worker_keys.WORKER_DEF and not name.startswith(
-            (*PREFIXES, *worker_keys.CLIENT_PREFIXES)
-        ):
-            yield spelling.unknown_key(name, known)
+        elif name not in known and name in worker_keys.CLUSTER_KEYS:
+            yield f"configuration key '{name}' has no effect in a standalone worker"
+        elif name not in known and not name.startswith((*PREFIXES, *worker_keys.CLIENT_PREFIXES)):
+            yield spelling.unknown_key(name, known.names())
     for kind in ("config", "offset", "status"):
         if f"{kind}.storage.cleanup.policy" in config.properties:
             yield f"{kind}.storage.cleanup.policy is ignored: internal topics are compacted"
@@ -268,6 +301,16 @@ def _warnings(config: WorkerConfig) -> Iterator[str]:
             f"task.shutdown.graceful.timeout.ms ({config.task_shutdown_timeout_s:g} s): tasks may "
             "be cut off before their last commit"
         )
+
+
+def _cluster(parsed: ParsedConfig, properties: Mapping[str, str]) -> ClusterSettings:
+    return ClusterSettings(
+        group=_group(parsed),
+        config_topic=_topic("config", parsed, properties),
+        offset_topic=_topic("offset", parsed, properties),
+        status_topic=_topic("status", parsed, properties),
+        topics_created=parsed.boolean("internal.topics.automatic.creation.enable"),
+    )
 
 
 def _group(parsed: ParsedConfig) -> GroupSettings:

@@ -1,4 +1,4 @@
-"""Every key of a distributed worker, declared once (spec kafka-connect B.1, B.2).
+"""Every key of a worker, declared once (spec kafka-connect B.1, B.2, B.3).
 
 Names, types and defaults are Kafka Connect's; the keys under ``connectd.`` are ours. Here are words
 and limits only: ``worker`` turns values into settings.
@@ -104,6 +104,14 @@ def _internal_topics() -> list[ConfigKey]:
         f"Replicas of the status topic. {created}", _REPLICATION)
     key("internal.topics.automatic.creation.enable", _BOOLEAN, True, _LOW,
         "Whether missing internal topics are created; if not, a missing one is an error.")
+    return group.keys
+
+
+def _standalone() -> list[ConfigKey]:
+    group = KeyGroup("Standalone")
+    group.key("offset.storage.file.filename", _STRING, REQUIRED, _HIGH,
+        "File with the positions of source connectors, in the format of the Java worker. One "
+        "worker at a time; its directory must be writable.", validators.non_empty)
     return group.keys
 
 
@@ -274,6 +282,19 @@ WORKER_DEF: Final = ConfigDef(
     ]
 )
 """All keys of a distributed worker."""
+
+STANDALONE_KEYS: Final = ConfigDef(_standalone())
+"""The keys that only a standalone worker has."""
+
+CLUSTER_KEYS: Final = frozenset(
+    key.name for key in (*_cluster(), *_internal_topics()) if key.name != "bootstrap.servers"
+) | {"exactly.once.source.support"}
+"""The keys that only a distributed worker has."""
+
+STANDALONE_DEF: Final = ConfigDef(
+    [*(key for key in WORKER_DEF if key.name not in CLUSTER_KEYS), *STANDALONE_KEYS]
+)
+"""All keys of a standalone worker."""
 
 CLIENT_KEYS: Final = frozenset({"bootstrap.servers", *(key.name for key in _clients())}) - {
     "client.id",

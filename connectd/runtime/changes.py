@@ -15,8 +15,10 @@ import structlog
 from connectd.errors import ConfigError, ConflictError, NotFoundError
 from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.states import TargetState
+from connectd.observe import redaction
 from connectd.runtime import task_configs
-from connectd.runtime.requests import RequestGate, failing_with, stage
+from connectd.runtime.manners import Manners
+from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
 from connectd.runtime.views import ConnectorInfo, Views
 from connectd.stores import protocols
 
@@ -35,7 +37,11 @@ _TASKS_FAILED = "Error writing task configurations to Kafka"
 
 
 class ConnectorChanges:
-    """Creates, changes and deletes connectors, and says what is wanted of them."""
+    """Creates, changes and deletes connectors, and says what is wanted of them.
+
+    The herder sets ``wait_effect`` if changes are answered when they have taken effect: it waits
+    for that and returns why the connector failed.
+    """
 
     def __init__(
         self,
@@ -44,12 +50,15 @@ class ConnectorChanges:
         offsets: protocols.OffsetStore,
         views: Views,
         check: ConfigCheck,
+        manners: Manners,
     ) -> None:
+        self.wait_effect: Callable[[str], Awaitable[Exception | None]] | None = None
         self._gate = gate
         self._configs = configs
         self._offsets = offsets
         self._views = views
         self._check = check
+        self._manners = manners
 
     async def create(
         self, connector: str, submitted: SubmittedConfig, *, target: TargetState | None = None
@@ -65,7 +74,8 @@ class ConnectorChanges:
             async with self._gate.turn(connector):
                 if connector in self._configs.snapshot().connectors:
                     raise ConflictError(f"Connector {connector} already exists")
-                return await self._write(connector, config, target)
+                await self._write(connector, config, target)
+            return await self._in_effect(connector, config, is_new=True)
 
     async def put(self, connector: str, submitted: SubmittedConfig) -> tuple[bool, ConnectorInfo]:
         """A new connector, or a new config for one that exists; True when it was created.
@@ -77,7 +87,8 @@ class ConnectorChanges:
             config = await self._check(with_name(connector, submitted))
             async with self._gate.turn(connector):
                 is_new = connector not in self._configs.snapshot().connectors
-                return is_new, await self._write(connector, config, None)
+                await self._write(connector, config, None)
+            return is_new, await self._in_effect(connector, config, is_new=is_new)
 
     async def patch(self, connector: str, patch: SubmittedConfig) -> ConnectorInfo:
         """Overwrite some keys of a config; None removes one.
@@ -96,12 +107,12 @@ class ConnectorChanges:
                     # Checking takes its time outside of the turn; a change that came first is
                     # not to be lost, so the patch is applied to that one again.
                     latest = self._views.info_of(self._configs.snapshot(), connector).config
-                    if latest == current:
-                        return await self._write(connector, config, None)
+                    if latest != current:
+                        continue
+                    await self._write(connector, config, None)
+                return await self._in_effect(connector, config, is_new=False)
 
-    async def _write(
-        self, connector: str, config: Config, target: TargetState | None
-    ) -> ConnectorInfo:
+    async def _write(self, connector: str, config: Config, target: TargetState | None) -> None:
         is_new = connector not in self._configs.snapshot().connectors
         with (
             stage(f"writing the configuration of connector {connector} to the config topic"),
@@ -114,7 +125,37 @@ class ConnectorChanges:
                 connector=connector,
                 stored_offsets=len(self._offsets.all(connector)),
             )
+
+    async def _in_effect(self, connector: str, config: Config, *, is_new: bool) -> ConnectorInfo:
+        """The answer to a change, when it is time for it.
+
+        A connector that is new and cannot start is taken back: what was refused is not there
+        (field case R24).
+
+        Raises:
+            RequestFailedError: it has not started, with its own words.
+        """
+        if self.wait_effect is not None:
+            try:
+                failure = await self.wait_effect(connector)
+                if failure is not None:
+                    raise RequestFailedError(redaction.redact_text(str(failure))) from failure
+            except BaseException:
+                if is_new:
+                    await self._take_back(connector, config)
+                raise
         return self._views.info_of(self._configs.snapshot(), connector)
+
+    async def _take_back(self, connector: str, config: Config) -> None:
+        async with self._gate.turn(connector):
+            if self._configs.snapshot().connectors.get(connector) == config:
+                await self._configs.delete_connector(connector)
+                _log.info("connector taken back: it did not start", connector=connector)
+        await self._settle(connector)
+
+    async def _settle(self, connector: str) -> None:
+        if self.wait_effect is not None:
+            await self.wait_effect(connector)
 
     async def delete(self, connector: str) -> None:
         """Remove a connector. Its offsets stay: one of the same name goes on where it was.
@@ -122,14 +163,16 @@ class ConnectorChanges:
         Raises:
             NotFoundError: there is no connector of that name.
         """
-        async with self._gate.request(), self._gate.turn(connector):
-            self._views.info_of(self._configs.snapshot(), connector)
-            with (
-                stage(f"removing the configuration of connector {connector} from the config topic"),
-                failing_with(_REMOVING_FAILED),
-            ):
-                await self._configs.delete_connector(connector)
-            _log.info("connector deleted, its offsets are kept", connector=connector)
+        async with self._gate.request():
+            async with self._gate.turn(connector):
+                self._views.info_of(self._configs.snapshot(), connector)
+                with (
+                    stage(f"removing connector {connector} from the config topic"),
+                    failing_with(_REMOVING_FAILED),
+                ):
+                    await self._configs.delete_connector(connector)
+                _log.info("connector deleted, its offsets are kept", connector=connector)
+            await self._settle(connector)
 
     async def pause(self, connector: str) -> None:
         """Want it paused.
@@ -158,14 +201,18 @@ class ConnectorChanges:
         Raises:
             NotFoundError: there is no connector of that name.
         """
-        async with self._gate.request(), self._gate.turn(connector):
-            self._require(connector)
-            with (
-                stage(f"writing an empty task set of connector {connector} to the config topic"),
-                failing_with(_TASKS_FAILED),
-            ):
-                await self._configs.put_tasks(connector, [])
-            await self._write_target(connector, TargetState.STOPPED)
+        async with self._gate.request():
+            async with self._gate.turn(connector):
+                if connector not in self._configs.snapshot().connectors:
+                    text = self._manners.no_connector_to_stop.format(connector=connector)
+                    raise self._manners.stop_error(text)
+                with (
+                    stage(f"writing an empty task set of connector {connector}"),
+                    failing_with(_TASKS_FAILED),
+                ):
+                    await self._configs.put_tasks(connector, [])
+                await self._write_target(connector, TargetState.STOPPED)
+            await self._settle(connector)
 
     async def _write_target(self, connector: str, target: TargetState) -> None:
         with (

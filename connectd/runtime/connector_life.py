@@ -92,7 +92,10 @@ class _Context:
 
 
 class ConnectorLife:
-    """Runs one instance to its end; see the module's docstring. ``job_name`` is unique."""
+    """Runs one instance to its end; see the module's docstring. ``job_name`` is unique.
+
+    ``failure`` is why it has failed.
+    """
 
     def __init__(
         self,
@@ -118,6 +121,7 @@ class ConnectorLife:
         self._resolved: Config = {}
         self._needs_stop = False
         self._raised: Exception | None = None
+        self.failure: Exception | None = None
         self._is_stopping = False
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
@@ -137,7 +141,8 @@ class ConnectorLife:
             while not self._is_stopping:
                 self._changed.clear()
                 await self._take_step()
-                self._settled.set()
+                if not self._changed.is_set():
+                    self._settled.set()
                 await self._changed.wait()
             await self._stop_instance()
         except asyncio.CancelledError:
@@ -214,6 +219,7 @@ class ConnectorLife:
             _log.error("stopping the instance failed", error=repr(error))
 
     async def _fail(self, error: Exception) -> None:
+        self.failure = error
         self._pen.report(LifecycleEvent.FAILED, error)
         await self._stop_instance()
 
@@ -241,12 +247,17 @@ class ConnectorLife:
         """Change what is wanted; the job takes it from there."""
         if target is not self._target:
             self._target = target
-            self._changed.set()
+            self._unsettle()
 
     def fail(self, error: Exception) -> None:
         """Fail the connector from outside of its job, once it has a moment."""
         self._raised = error
+        self._unsettle()
+
+    def _unsettle(self) -> None:
         self._changed.set()
+        if not self.has_ended:
+            self._settled.clear()
 
     def announce_restart(self) -> None:
         """Show RESTARTING and begin to stop; this life writes no status after that."""
@@ -255,7 +266,7 @@ class ConnectorLife:
         self.signal_stop()
 
     async def wait_settled(self) -> None:
-        """Wait until the first target state is reached, or is known to be out of reach."""
+        """Wait until the target state is reached, or is known to be out of reach."""
         await self._settled.wait()
 
     async def task_configs(self, tasks_max: int) -> Sequence[Config]:

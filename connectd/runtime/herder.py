@@ -28,6 +28,8 @@ from connectd.model.cluster import ClusterConfigState, RestartRequest
 from connectd.plugins import resolving
 from connectd.runtime import assignment, health, task_configs
 from connectd.runtime.changes import ConnectorChanges
+from connectd.runtime.effects import Effects
+from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
 from connectd.runtime.reconfiguration import Reconfiguration
@@ -67,12 +69,13 @@ class WorkerInfo:
 
 @dataclass(frozen=True)
 class HerderSettings:
-    """Limits, and what the worker's configuration says about active topics."""
+    """Limits, the kind of worker, and what its configuration says about active topics."""
 
     request_deadline_s: float = REQUEST_DEADLINE_S
     probe_deadline_s: float = health.PROBE_DEADLINE_S
     tracks_topics: bool = True
     allows_topic_reset: bool = True
+    manners: Manners = DISTRIBUTED
 
 
 @dataclass(frozen=True)
@@ -123,9 +126,16 @@ class Herder:
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
         self.changes = ConnectorChanges(
-            gate, stores.configs, stores.offsets, self.views, self.validation.check
+            gate,
+            stores.configs,
+            stores.offsets,
+            self.views,
+            self.validation.check,
+            settings.manners,
         )
-        self.restarts = Restarts(gate, stores.configs, self.views, worker, self._apply_latest)
+        self.restarts = Restarts(
+            gate, stores.configs, self.views, worker, self._apply_latest, settings.manners
+        )
         self.offsets = ConnectorOffsets(
             gate,
             configs=stores.configs,
@@ -139,6 +149,9 @@ class Herder:
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
+        if settings.manners.awaits_effect:
+            effects = Effects(worker, self._reconfiguration, self._apply_latest)
+            self.changes.wait_effect = effects.wait
 
         gate.on_failure = self._fail
         worker.on_failure = self._fail

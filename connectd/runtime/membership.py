@@ -3,7 +3,8 @@
 The herder shows its membership every new picture of the config topic and runs what the answer
 assigns to it. A member of a group would ask for a rebalance there (connectors added or removed,
 task sets committed) and answer with the assignment in force until the rebalance is over, then call
-``on_change``. ``SoleMember`` is the cluster of one: everything is its own, at once.
+``on_change``. ``SoleMember`` is the cluster of one: everything is its own, at once; so it is for
+the ``StandaloneMember``, which is in no cluster at all.
 
 The generation fences: every status carries the one in which it was written.
 """
@@ -11,7 +12,7 @@ The generation fences: every status carries the one in which it was written.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from connectd.configdef import rest_settings
@@ -72,6 +73,38 @@ class Membership(Protocol):
         ...
 
 
+class StandaloneMember:
+    """The only worker there is: owner of everything, in the one generation 0 (spec B.3)."""
+
+    def __init__(self, worker_url: str) -> None:
+        self.worker_id = rest_settings.worker_id(worker_url)
+        self.on_change: Callable[[], None] | None = None
+        self._worker_url = worker_url
+        self._assignment = Assignment()
+
+    async def join(self, snapshot: ClusterConfigState) -> None:
+        self.observe(snapshot)
+
+    async def leave(self) -> None:
+        self._assignment = Assignment(generation=0)
+
+    def observe(self, snapshot: ClusterConfigState) -> Assignment:
+        self._assignment = _everything(snapshot, generation=0)
+        return self._assignment
+
+    @property
+    def assignment(self) -> Assignment:
+        return self._assignment
+
+    @property
+    def is_leader(self) -> bool:
+        return True
+
+    @property
+    def leader_url(self) -> str | None:
+        return self._worker_url
+
+
 class SoleMember:
     """The only worker of its cluster: leader, and owner of every connector and task.
 
@@ -96,12 +129,11 @@ class SoleMember:
 
     def observe(self, snapshot: ClusterConfigState) -> Assignment:
         task_sets = dict(snapshot.generations)
-        connectors = frozenset(snapshot.connectors)
-        tasks = frozenset(task for name in connectors for task in snapshot.tasks(name))
         current = self._assignment
-        if (connectors, tasks, task_sets) != (current.connectors, current.tasks, self._task_sets):
+        wanted = _everything(snapshot, current.generation)
+        if (wanted, task_sets) != (current, self._task_sets):
             self._task_sets = task_sets
-            self._assignment = Assignment(current.generation + 1, connectors, tasks)
+            self._assignment = replace(wanted, generation=current.generation + 1)
         return self._assignment
 
     @property
@@ -124,3 +156,9 @@ class SoleMember:
             if status is not None:
                 found.append(status.generation)
         return max(found)
+
+
+def _everything(snapshot: ClusterConfigState, generation: int) -> Assignment:
+    connectors = frozenset(snapshot.connectors)
+    tasks = frozenset(task for name in connectors for task in snapshot.tasks(name))
+    return Assignment(generation, connectors, tasks)

@@ -53,6 +53,7 @@ class Reconfiguration:
         self._life_of = life_of
         self._publish = publish
         self._rounds: dict[str, asyncio.Event] = {}
+        self._ended: dict[str, asyncio.Event] = {}
         self._numbers = itertools.count(1)
 
     def request(self, connector: str) -> None:
@@ -63,6 +64,7 @@ class Reconfiguration:
             return
         wanted = self._rounds[connector] = asyncio.Event()
         wanted.set()
+        self._ended[connector] = asyncio.Event()
         # Numbered: the last job of the same connector may be about to end just now.
         job_name = f"reconfigure {connector}#{next(self._numbers)}"
         self._jobs.spawn(job_name, self._rounds_of(connector, wanted))
@@ -72,6 +74,11 @@ class Reconfiguration:
         life = self._life_of(connector)
         if connector not in self._rounds and life is not None and life.state is State.RUNNING:
             self.request(connector)
+
+    async def wait_idle(self, connector: str) -> None:
+        """Wait until nothing is under way for a connector; retries are."""
+        while (under_way := self._ended.get(connector)) is not None:
+            await under_way.wait()
 
     async def _rounds_of(self, connector: str, wanted: asyncio.Event) -> None:
         failures = 0
@@ -99,6 +106,7 @@ class Reconfiguration:
                     wanted.set()
         finally:
             del self._rounds[connector]
+            self._ended.pop(connector).set()
 
     async def _round(self, connector: str) -> None:
         life = self._life_of(connector)

@@ -8,7 +8,13 @@ from connectd.configdef import worker_keys
 from connectd.configdef.definition import ConfigType
 from connectd.configdef.parsing import default_value
 from connectd.configdef.rest_settings import Listener
-from connectd.configdef.worker import InternalTopic, WorkerConfig, environment_properties
+from connectd.configdef.worker import (
+    ClusterSettings,
+    InternalTopic,
+    Mode,
+    WorkerConfig,
+    environment_properties,
+)
 from connectd.errors import ConfigError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -90,6 +96,11 @@ def worker(**changes: str) -> WorkerConfig:
     )
 
 
+def cluster(config: WorkerConfig) -> ClusterSettings:
+    assert config.cluster is not None
+    return config.cluster
+
+
 def problems(properties: dict[str, str]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         WorkerConfig.from_properties(properties)
@@ -125,14 +136,14 @@ def test_every_default_passes_its_own_validator_and_every_key_is_explained() -> 
 def test_a_minimal_worker() -> None:
     config = worker()
     assert config.bootstrap_servers == ("localhost:9092",)
-    assert config.group.id == "connect"
-    assert config.group.heartbeat_interval_s == 3.0
+    assert cluster(config).group.id == "connect"
+    assert cluster(config).group.heartbeat_interval_s == 3.0
     assert config.offset_flush_interval_s == 60.0
     assert config.shutdown_grace_s == 25.0
     assert config.rest.listeners == (Listener("http", "", 8083),)
-    assert config.config_topic == InternalTopic("connect-configs", 1, 3, {})
-    assert config.offset_topic == InternalTopic("connect-offsets", 25, 3, {})
-    assert config.status_topic == InternalTopic("connect-status", 5, 3, {})
+    assert cluster(config).config_topic == InternalTopic("connect-configs", 1, 3, {})
+    assert cluster(config).offset_topic == InternalTopic("connect-offsets", 25, 3, {})
+    assert cluster(config).status_topic == InternalTopic("connect-status", 5, 3, {})
     assert (config.key_converter, config.value_converter) == (JSON, JSON)
     assert config.warnings() == []
 
@@ -148,8 +159,10 @@ def test_storage_prefixes_are_topic_settings() -> None:
             "config.storage.min.insync.replicas": "2",
         }
     )
-    assert config.offset_topic == InternalTopic("connect-offsets", -1, 3, {"segment.bytes": "1000"})
-    assert config.config_topic == InternalTopic(
+    assert cluster(config).offset_topic == InternalTopic(
+        "connect-offsets", -1, 3, {"segment.bytes": "1000"}
+    )
+    assert cluster(config).config_topic == InternalTopic(
         "connect-configs", 1, 3, {"min.insync.replicas": "2"}
     )
     assert config.warnings() == [
@@ -327,3 +340,50 @@ def test_secrets_of_the_reference_are_of_type_password() -> None:
     for name in ("sasl.jaas.config", "ssl.key.password", "ssl.keystore.password",
                  "ssl.keystore.key", "ssl.truststore.password"):  # fmt: skip
         assert worker_keys.WORKER_DEF.key(name).type is ConfigType.PASSWORD
+
+
+STANDALONE = {
+    "offset.storage.file.filename": "/var/lib/connectd/offsets",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+}
+
+
+def standalone(**properties: str) -> WorkerConfig:
+    return WorkerConfig.from_properties({**STANDALONE, **properties}, mode=Mode.STANDALONE)
+
+
+def test_a_standalone_worker_needs_no_group_and_no_topics() -> None:
+    config = standalone()
+    assert config.cluster is None
+    assert config.offset_file == "/var/lib/connectd/offsets"
+    assert config.bootstrap_servers == ("localhost:9092",)
+    assert config.offset_flush_interval_s == 60.0
+    assert config.warnings() == []
+
+
+def test_a_standalone_worker_needs_a_file() -> None:
+    with pytest.raises(ConfigError) as caught:
+        WorkerConfig.from_properties({}, mode=Mode.STANDALONE)
+    assert [line.split('"')[1] for line in str(caught.value).splitlines()] == [
+        "key.converter",
+        "value.converter",
+        "offset.storage.file.filename",
+    ]
+
+
+@pytest.mark.parametrize("name", ["group.id", "offset.storage.topic", "session.timeout.ms"])
+def test_keys_of_a_cluster_mean_nothing_to_a_standalone_worker(name: str) -> None:
+    warning = f"configuration key '{name}' has no effect in a standalone worker"
+    assert standalone(**{name: "x"}).warnings() == [warning]
+
+
+def test_a_misspelt_key_of_a_standalone_worker_is_told() -> None:
+    (warning,) = standalone(**{"offset.flush.interval": "1"}).warnings()
+    assert "offset.flush.interval.ms" in warning
+
+
+def test_the_two_kinds_of_workers_differ_in_cluster_and_file_only() -> None:
+    distributed, alone = (set(mode.definition.names()) for mode in Mode)
+    assert alone - distributed == {"offset.storage.file.filename"}
+    assert distributed - alone == worker_keys.CLUSTER_KEYS
