@@ -1,12 +1,14 @@
 """Keys that the framework gives to every source connector (spec kafka-connect B.4, B.5).
 
-Names, groups, orders, widths and display names are those of Kafka 4.1, since forms are drawn from
-them. Two aliases lists, ``transforms`` and ``predicates``, bring further keys with each alias:
-``alias_keys`` declares those.
+Names, groups, orders, widths and display names are those of Kafka 4.3, since forms are drawn from
+them. Two lists of aliases, ``transforms`` and ``predicates``, bring further keys with each alias:
+``alias_keys`` and ``alias_plugin_keys`` declare those. Defaults that depend on the worker or on a
+plugin are not set here; ``with_defaults`` puts them in.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +20,8 @@ from connectd.configdef.definition import (
     ConfigKey,
     ConfigType,
     Importance,
+    Recommender,
+    Validator,
     Width,
 )
 
@@ -97,11 +101,11 @@ _SOURCE_KEYS: Final = (
     ConfigKey("exactly.once.support", _STRING,
               "required: refuse the connector unless it can write exactly once.",
               _MEDIUM, "requested", _EOS, 2, Width.SHORT, "Exactly once support",
-              validators.one_of("requested", "required", ignore_case=True)),
+              validators.one_of("required", "requested", ignore_case=True)),
     ConfigKey("transaction.boundary", _STRING,
               "Where transactions begin and end, when records are written exactly once.",
               _MEDIUM, "poll", _EOS, 3, Width.SHORT, "Transaction Boundary",
-              validators.one_of("poll", "interval", "connector", ignore_case=True)),
+              validators.one_of("interval", "poll", "connector", ignore_case=True)),
     ConfigKey("transaction.boundary.interval.ms", _LONG,
               "Length of a transaction with the boundary interval; not set: the worker's "
               "offset.flush.interval.ms.",
@@ -113,7 +117,17 @@ _SOURCE_KEYS: Final = (
               _LOW, None, "offsets.topic", 1, Width.LONG, "Offsets topic", validators.non_empty),
 )
 
+_TRANSFORMATION_KEYS: Final = (
+    ConfigKey("predicate", _STRING,
+              "Alias of a predicate: only records for which it holds are transformed.",
+              _MEDIUM, None),
+    ConfigKey("negate", _BOOLEAN, "Transform the other records instead.", _MEDIUM, False),
+)
+
 # fmt: on
+
+COMMON_DEF: Final = ConfigDef(_COMMON_KEYS)
+"""The framework's keys of every connector."""
 
 SOURCE_DEF: Final = ConfigDef([*_COMMON_KEYS, *_SOURCE_KEYS])
 """The framework's keys of a source connector."""
@@ -131,8 +145,11 @@ ALIAS_KINDS: Final = {
 }
 """Keys with lists of aliases, and the kind of plugin that each alias stands for."""
 
+TOPIC_CREATION_PREFIX: Final = "topic.creation."
+"""The beginning of keys about the topics that a connector writes to."""
+
 PREFIXES: Final = (
-    "topic.creation.",
+    TOPIC_CREATION_PREFIX,
     "producer.override.",
     "consumer.override.",
     "admin.override.",
@@ -140,53 +157,97 @@ PREFIXES: Final = (
 """Beginnings of keys that are not declared one by one."""
 
 
-def alias_keys(list_key: str, alias: str, plugin_def: ConfigDef | None) -> list[ConfigKey]:
-    """The keys that one alias in ``transforms`` or ``predicates`` brings.
-
-    ``plugin_def`` has the keys of its plugin, None while the type is not known.
-    """
-    kind = ALIAS_KINDS[list_key]
-    word = kind.value.capitalize()
-    prefix = f"{list_key}.{alias}."
-    group = f"{list_key.capitalize()}: {alias}"
-    keys = [
-        ConfigKey(
-            f"{prefix}type",
-            _CLASS,
-            f"Class of the {kind.value} '{alias}'.",
-            _HIGH,
-            group=group,
-            width=Width.LONG,
-            display_name=f"{word} type for {alias}",
-        )
-    ]
-    if kind is PluginKind.TRANSFORMATION:
-        keys += [
-            ConfigKey(
-                f"{prefix}predicate",
-                _STRING,
-                "Alias of a predicate: only records for which it holds are transformed.",
-                _MEDIUM,
-                default=None,
-                group=group,
-                width=Width.MEDIUM,
-                display_name="Predicate",
-            ),
-            ConfigKey(
-                f"{prefix}negate",
-                _BOOLEAN,
-                "Transform the other records instead.",
-                _MEDIUM,
-                default=False,
-                group=group,
-                width=Width.MEDIUM,
-                display_name="Negate",
-            ),
+def with_defaults(definition: ConfigDef, defaults: Mapping[str, str | None]) -> ConfigDef:
+    """The same keys, some with other defaults: those that depend on the worker or on plugins."""
+    return ConfigDef(
+        [
+            replace(key, default=defaults[key.name]) if key.name in defaults else key
+            for key in definition
         ]
-    own_names = {key.name for key in keys}
-    keys += [
-        replace(key, name=prefix + key.name, group=group)
-        for key in plugin_def or ()
-        if prefix + key.name not in own_names
+    )
+
+
+def alias_keys(list_key: str, alias: str, version: str | None) -> list[ConfigKey]:
+    """The first two keys of one alias in ``transforms`` or ``predicates``: class and version.
+
+    ``version`` is the one that is used unless another one is asked for.
+    """
+    kind = ALIAS_KINDS[list_key].value
+    prefix, group = alias_prefix(list_key, alias), alias_group(list_key, alias)
+    word = kind.capitalize()
+    # fmt: off
+    return [
+        ConfigKey(f"{prefix}type", _CLASS, f"Class of the {kind} '{alias}'.",
+                  _HIGH, REQUIRED, group, 0, Width.LONG, f"{word} type for {alias}"),
+        ConfigKey(f"{prefix}plugin.version", _STRING, f"Version of the {kind} '{alias}'.",
+                  _HIGH, version, group, 1, Width.LONG, f"{word} version for {alias}"),
     ]
-    return [replace(key, order=order) for order, key in enumerate(keys)]
+    # fmt: on
+
+
+def alias_plugin_keys(list_key: str, alias: str, plugin_def: ConfigDef) -> list[ConfigKey]:
+    """The further keys of an alias: those of its plugin, and of every transformation.
+
+    They are in the order in which Kafka embeds them. A validator is told the plugin's own name of
+    a key, without the prefix of the alias, and so is the reader of its messages.
+    """
+    given = _TRANSFORMATION_KEYS if list_key == "transforms" else ()
+    taken = {key.name for key in given}
+    own = ConfigDef([*given, *(key for key in plugin_def if key.name not in taken)])
+    prefix, group = alias_prefix(list_key, alias), alias_group(list_key, alias)
+    return [
+        replace(
+            key,
+            name=prefix + key.name,
+            aliases=tuple(prefix + name for name in key.aliases),
+            dependents=tuple(prefix + name for name in key.dependents),
+            display_name=key.display_name or key.name,
+            group=f"{group}: {key.group}" if key.group else group,
+            order=order,
+            validator=key.validator and _unprefixed_validator(prefix, key.validator),
+            recommender=key.recommender and _unprefixed_recommender(prefix, key.recommender),
+        )
+        for order, key in enumerate(_as_embedded(own), start=2)
+    ]
+
+
+def alias_prefix(list_key: str, alias: str) -> str:
+    """The beginning of an alias' keys."""
+    return f"{list_key}.{alias}."
+
+
+def alias_group(list_key: str, alias: str) -> str:
+    """The group of an alias' keys."""
+    return f"{list_key.capitalize()}: {alias}"
+
+
+def _as_embedded(definition: ConfigDef) -> list[ConfigKey]:
+    """By group, then order, then what must be set, then importance, then name."""
+    groups = definition.groups()
+    importances = list(Importance)
+    return sorted(
+        definition,
+        key=lambda key: (
+            -1 if key.group is None else groups.index(key.group),
+            key.order,
+            not key.is_required,
+            importances.index(key.importance),
+            key.name,
+        ),
+    )
+
+
+def _unprefixed_validator(prefix: str, validator: Validator) -> Validator:
+    return lambda name, value: validator(name.removeprefix(prefix), value)
+
+
+def _unprefixed_recommender(prefix: str, recommender: Recommender) -> Recommender:
+    def recommend(given: Mapping[str, str]) -> Sequence[str]:
+        own = {
+            name.removeprefix(prefix): text
+            for name, text in given.items()
+            if name.startswith(prefix)
+        }
+        return recommender(own)
+
+    return recommend

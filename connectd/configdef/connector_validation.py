@@ -1,10 +1,10 @@
 """Checking a connector's config: framework, connector, transforms, converters, client overrides.
 
-``config_infos`` is the algorithm of spec kafka-connect A.8 and gives the ConfigInfos document of
-the REST API; problems are in the document, nothing is raised. What Kafka passes over in silence,
-keys that nobody reads, comes back as warnings for the log, and as entries without definition or
-errors (field case D11). No value of the config is repeated outside of the document, passwords not
-even there.
+``config_infos`` is the algorithm of spec kafka-connect A.8, corrected by what a worker of Kafka 4.3
+answers, and gives the ConfigInfos document of the REST API; problems are in the document, nothing
+is raised. What Kafka passes over in silence, keys that nobody reads, comes back as warnings for the
+log (field case D11). No value of the config is repeated outside of the document, passwords not even
+there.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from connectd.configdef import connector as framework
-from connectd.configdef import parsing, spelling, validation
+from connectd.configdef import override_validation, plugin_keys, spelling, validation
 from connectd.configdef.catalogue import PluginCatalogue, PluginKind
-from connectd.configdef.definition import ConfigDef, ConfigKey
-from connectd.configdef.overrides import OVERRIDE_PREFIXES
-from connectd.configdef.validation import ConfigValue, Entry
+from connectd.configdef.definition import ConfigDef
+from connectd.configdef.hash_order import hash_ordered
+from connectd.configdef.plugin_keys import Choices, PluginChoice, Submitted
+from connectd.configdef.validation import ConfigValue, Part
 from connectd.configdef.values import invalid_value, trim
 from connectd.configdef.worker import WorkerConfig
-from connectd.observe.redaction import HIDDEN, is_secret_name
-
-Submitted = Mapping[str, str | None]
-"""A config as a client sent it; None is JSON's null."""
+from connectd.observe.redaction import HIDDEN
 
 Messages = Mapping[str, Sequence[str]]
 """Messages by key."""
@@ -39,6 +37,7 @@ _NO_OFFSETS_TOPIC: Final = (
     "A connector cannot have an offsets topic of its own yet: its positions are in the worker's "
     "offset.storage.topic. Remove the key; positions in another topic are not found."
 )
+_CONNECTOR: Final = ("connector.class", "connector.plugin.version")
 
 
 @dataclass(frozen=True)
@@ -54,15 +53,6 @@ class CheckedConfig:
         return bool(self.infos["error_count"] == 0)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Entries that are listed together, and how many problems they count for."""
-
-    entries: list[Entry]
-    error_count: int
-    groups: tuple[str, ...]
-
-
 def config_infos(
     config: Submitted,
     *,
@@ -76,20 +66,29 @@ def config_infos(
     ``connector_def`` has the connector's own keys, None when its class is missing or unknown;
     ``messages`` are those of the connector's own ``validate``, or about its class.
     """
-    main_def, class_kinds = _main_definition(config, connector_def, catalogue)
-    found = _by_name(_framework_messages(config, worker), messages or {})
+    chosen = plugin_keys.choose_plugin(config, catalogue, PluginKind.SOURCE, *_CONNECTOR)
+    versions = () if chosen.usable is None else chosen.usable.versions
+    problem = plugin_keys.version_problem(chosen, versions)
+    if problem is not None and plugin_keys.is_readable(chosen.version):
+        return CheckedConfig(_without_plugin(config, chosen, catalogue, problem), ())
+    choices = plugin_keys.choose(config, catalogue, worker)
+    main_def = _main_definition(chosen, choices, worker)
+    main_def = main_def.merged(connector_def or ConfigDef([]))
+    found = _by_name(
+        {_CONNECTOR[1]: [problem]} if problem is not None else {},
+        _framework_messages(config, worker),
+        _null_messages(config),
+        messages or {},
+    )
+    values = _main_values(config, main_def, chosen, choices, catalogue)
+    main = _main_part(config, main_def, values, found)
     parts = [
-        _main_part(config, main_def, class_kinds, catalogue, found),
-        *_override_parts(config, worker),
-        *_converter_parts(config, catalogue),
+        main,
+        *override_validation.override_parts(config, worker.override_policy),
+        *_converter_parts(config, choices, main),
     ]
-    infos = {
-        "name": config.get("connector.class") or "",
-        "error_count": sum(part.error_count for part in parts),
-        "groups": list(dict.fromkeys(group for part in parts for group in part.groups)),
-        "configs": [each for part in parts for each in part.entries],
-    }
-    return CheckedConfig(infos, tuple(_warnings(config, main_def, catalogue)))
+    infos = _document(config, parts)
+    return CheckedConfig(infos, tuple(_warnings(config, main_def, choices)))
 
 
 def describe(config: Submitted) -> str:
@@ -102,67 +101,89 @@ def no_connector_type(config: Submitted) -> str:
     return f"Connector config {describe(config)} contains no connector type"
 
 
-def _main_definition(
-    config: Submitted, connector_def: ConfigDef | None, catalogue: PluginCatalogue
-) -> tuple[ConfigDef, dict[str, PluginKind]]:
-    """The framework's keys, those of aliases, the connector's; and which keys name plugins."""
-    kinds = {f"{part}.converter": kind for part, kind in framework.CONVERTER_KINDS.items()}
-    keys: list[ConfigKey] = list(framework.SOURCE_DEF)
-    for list_key, kind in framework.ALIAS_KINDS.items():
-        for alias in _aliases(config, list_key):
-            type_key = f"{list_key}.{alias}.type"
-            kinds[type_key] = kind
-            plugin_def = _plugin_def(config, type_key, kind, catalogue)
-            keys += framework.alias_keys(list_key, alias, plugin_def)
-    unique = ConfigDef(list({key.name: key for key in keys}.values()))
-    return unique.merged(connector_def or ConfigDef([])), kinds
+def _document(config: Submitted, parts: Sequence[Part]) -> dict[str, Any]:
+    return {
+        "name": config.get("connector.class") or "",
+        "error_count": sum(part.error_count for part in parts),
+        "groups": list(dict.fromkeys(group for part in parts for group in part.groups)),
+        "configs": [each for part in parts for each in part.entries],
+    }
+
+
+def _main_definition(chosen: PluginChoice, choices: Choices, worker: WorkerConfig) -> ConfigDef:
+    """The framework's keys and those of aliases, with the defaults that hold for this config."""
+    defaults = {
+        chosen.version_key: chosen.default_version,
+        **plugin_keys.converter_defaults(choices, worker),
+    }
+    keys = [key for alias in choices.aliases for key in alias.declared()]
+    aliases = ConfigDef(list({key.name: key for key in keys}.values()))
+    return framework.with_defaults(framework.SOURCE_DEF, defaults).merged(aliases)
+
+
+def _main_values(
+    config: Submitted,
+    main_def: ConfigDef,
+    chosen: PluginChoice,
+    choices: Choices,
+    catalogue: PluginCatalogue,
+) -> dict[str, ConfigValue]:
+    values = {value.name: value for value in validation.validate(main_def, config)}
+    values[chosen.version_key] = replace(
+        values[chosen.version_key],
+        recommended=() if chosen.usable is None else chosen.usable.versions,
+        visible=values[chosen.class_key].value is not None,
+    )
+    for converter in choices.converters.values():
+        values |= plugin_keys.check_converter(converter, values, catalogue)
+    for alias in choices.aliases:
+        values |= plugin_keys.check_alias(alias, config, values, catalogue)
+    return values
 
 
 def _main_part(
-    config: Submitted,
-    main_def: ConfigDef,
-    class_kinds: Mapping[str, PluginKind],
-    catalogue: PluginCatalogue,
-    messages: Messages,
-) -> _Part:
+    config: Submitted, main_def: ConfigDef, values: Mapping[str, ConfigValue], messages: Messages
+) -> Part:
+    """Declared keys in their order, behind what is wrong with keys that nobody declared."""
     by_key: dict[str, list[str]] = {}
     for name, texts in messages.items():
         by_key.setdefault(validation.declared_name(main_def, name) or name, []).extend(texts)
-    declared = []
-    for value in validation.validate(main_def, config):
-        kind = class_kinds.get(value.name)
-        checked = value if kind is None else _check_class(value, config, kind, catalogue)
-        checked = replace(checked, errors=(*checked.errors, *by_key.pop(value.name, ())))
-        declared.append(validation.entry(main_def.key(value.name), checked))
-    unread = [name for name in config if _is_undeclared(name, main_def)]
+    declared = [
+        validation.entry(
+            main_def.key(name),
+            replace(value, errors=(*value.errors, *by_key.pop(name, ()))),
+        )
+        for name, value in values.items()
+    ]
+    order = [name for name in hash_ordered([*values, *by_key]) if name in by_key]
     undeclared = [
-        validation.undeclared(name, config.get(name), main_def, by_key.get(name, ()))
-        for name in dict.fromkeys([*unread, *by_key])
+        validation.undeclared(name, config.get(name), main_def, by_key[name]) for name in order
     ]
     entries = [*undeclared, *declared]
-    return _Part(entries, sum(map(_message_count, entries)), main_def.groups())
+    error_count = sum(len(each["value"]["errors"]) for each in entries)
+    return Part(entries, error_count, main_def.groups())
 
 
-def _override_parts(config: Submitted, worker: WorkerConfig) -> Iterator[_Part]:
-    """Client settings are checked for permission only; the client itself checks the rest."""
-    for prefix in OVERRIDE_PREFIXES:
-        entries = []
-        for name, text in config.items():
-            if not name.startswith(prefix):
-                continue
-            errors = worker.override_policy.errors(name.removeprefix(prefix))
-            if text is None:
-                errors.append(NULL_VALUE)
-            shown = HIDDEN if text is not None and is_secret_name(name) else text
-            entries.append(validation.entry(None, ConfigValue(name, shown, tuple(errors))))
-        yield _Part(entries, sum(1 for each in entries if _message_count(each)), ())
+def _without_plugin(
+    config: Submitted, chosen: PluginChoice, catalogue: PluginCatalogue, problem: str
+) -> dict[str, Any]:
+    """The answer when no connector of the wanted version exists: little more than that."""
+    definition = framework.with_defaults(
+        framework.COMMON_DEF, {chosen.version_key: chosen.default_version}
+    )
+    values = _main_values(config, definition, chosen, Choices({}, ()), catalogue)
+    found = _by_name({name: [problem] for name in _CONNECTOR}, _null_messages(config))
+    return _document(config, [_main_part(config, definition, values, found)])
 
 
-def _converter_parts(config: Submitted, catalogue: PluginCatalogue) -> Iterator[_Part]:
+def _converter_parts(config: Submitted, choices: Choices, main: Part) -> Iterator[Part]:
     """The settings of converters that the config itself names (spec kafka-connect A.8.7)."""
-    for part, kind in framework.CONVERTER_KINDS.items():
-        plugin_def = _plugin_def(config, f"{part}.converter", kind, catalogue)
-        if plugin_def is None:
+    faulty = {each["value"]["name"] for each in main.entries if each["value"]["errors"]}
+    for part, choice in choices.converters.items():
+        definition = None if choice.usable is None else choice.usable.definition
+        if choice.text is None or definition is None:
+            continue
+        if choice.class_key in faulty or choice.version_key in faulty:
             continue
         prefix = f"{part}.converter."
         settings = {
@@ -170,80 +191,69 @@ def _converter_parts(config: Submitted, catalogue: PluginCatalogue) -> Iterator[
             for name, text in config.items()
             if name.startswith(prefix)
         }
-        values = validation.validate(plugin_def, {**settings, "converter.type": part})
-        entries = [
-            validation.entry(plugin_def.key(value.name), value, prefix=prefix) for value in values
-        ]
-        failed = sum(1 for each in entries if _message_count(each))
-        yield _Part(entries, failed, plugin_def.groups())
-
-
-def _check_class(
-    value: ConfigValue, config: Submitted, kind: PluginKind, catalogue: PluginCatalogue
-) -> ConfigValue:
-    """A class that cannot be found is an error, and then there is no value."""
-    value = replace(value, recommended=tuple(catalogue.class_names(kind)))
-    if value.value is None or catalogue.config_def(kind, value.value) is not None:
-        return value
-    text = config.get(value.name)
-    missing = invalid_value(value.name, text, f"Class {text} could not be found.")
-    return replace(value, value=None, errors=(str(missing), *value.errors))
+        values = {
+            value.name: value
+            for value in validation.validate(definition, {"converter.type": part, **settings})
+        }
+        yield validation.settings_part(
+            [
+                validation.entry(definition.key(name), values[name], prefix=prefix)
+                for name in hash_ordered(values)
+            ],
+            tuple(
+                dict.fromkeys(
+                    group
+                    for name in hash_ordered(values)
+                    if (group := definition.key(name).group) is not None
+                )
+            ),
+        )
 
 
 def _framework_messages(config: Submitted, worker: WorkerConfig) -> Messages:
     """What single keys of the framework cannot know."""
     found: dict[str, list[str]] = {}
-
-    def add(name: str, message: str) -> None:
-        found.setdefault(name, []).append(message)
-
-    for name, text in config.items():
-        if text is None and not name.startswith(OVERRIDE_PREFIXES):
-            add(name, NULL_VALUE)
     if _lowered(config, "exactly.once.support") == "required":
-        add("exactly.once.support", _NO_EXACTLY_ONCE)
+        found["exactly.once.support"] = [_NO_EXACTLY_ONCE]
     if _lowered(config, "transaction.boundary") == "connector":
-        add("transaction.boundary", _NO_CONNECTOR_BOUNDARY)
+        found["transaction.boundary"] = [_NO_CONNECTOR_BOUNDARY]
     own_topic = trim(config.get("offsets.storage.topic") or "")
     if worker.cluster is not None and own_topic not in ("", worker.cluster.offset_topic.name):
-        add("offsets.storage.topic", _NO_OFFSETS_TOPIC)
-    predicates = _aliases(config, "predicates")
-    for alias in _aliases(config, "transforms"):
-        predicate_key, negate_key = f"transforms.{alias}.predicate", f"transforms.{alias}.negate"
-        predicate = config.get(predicate_key)
+        found["offsets.storage.topic"] = [_NO_OFFSETS_TOPIC]
+    predicates = plugin_keys.aliases(config, "predicates")
+    for alias in plugin_keys.aliases(config, "transforms"):
+        key = f"transforms.{alias}.predicate"
+        predicate = config.get(key)
         if predicate is not None and trim(predicate) not in predicates:
             detail = "There is no predicate of this alias in 'predicates'."
-            add(predicate_key, str(invalid_value(predicate_key, predicate, detail)))
-        if negate_key in config and predicate_key not in config:
-            add(
-                f"transforms.{alias}.type",
-                f"Config '{negate_key}' was provided but there is no config '{predicate_key}' "
-                "defining a predicate to be negated.",
-            )
+            found[key] = [str(invalid_value(key, predicate, detail))]
     return found
 
 
-def _warnings(config: Submitted, main_def: ConfigDef, catalogue: PluginCatalogue) -> Iterator[str]:
+def _null_messages(config: Submitted) -> Messages:
+    return {name: [NULL_VALUE] for name, text in config.items() if text is None}
+
+
+def _warnings(config: Submitted, main_def: ConfigDef, choices: Choices) -> Iterator[str]:
     for name in config:
         if _is_undeclared(name, main_def):
             yield spelling.unknown_key(name, main_def.names())
-        elif name.startswith("topic.creation."):
+        elif name.startswith(framework.TOPIC_CREATION_PREFIX):
             yield f"'{name}' has no effect yet: topics are created by the broker, with its defaults"
-    for part, kind in framework.CONVERTER_KINDS.items():
-        class_key, prefix = f"{part}.converter", f"{part}.converter."
+    for part, choice in choices.converters.items():
+        prefix = f"{part}.converter."
         settings = [
             name for name in config if name.startswith(prefix) and name not in framework.SOURCE_DEF
         ]
-        plugin_def = _plugin_def(config, class_key, kind, catalogue)
+        definition = None if choice.usable is None else choice.usable.definition
         for name in settings:
-            if class_key not in config:
+            if choice.class_key not in config:
                 yield (
-                    f"'{name}' is ignored: without {class_key} the worker's converter is used, "
-                    f"with the worker's settings; set {class_key} too"
+                    f"'{name}' is ignored: without {choice.class_key} the worker's converter is "
+                    f"used, with the worker's settings; set {choice.class_key} too"
                 )
-            elif plugin_def and not validation.declared_name(plugin_def, name.removeprefix(prefix)):
-                known = [prefix + each for each in plugin_def.names()]
-                yield spelling.unknown_key(name, known)
+            elif definition and not validation.declared_name(definition, name.removeprefix(prefix)):
+                yield spelling.unknown_key(name, [prefix + each for each in definition.names()])
 
 
 def _is_undeclared(name: str, main_def: ConfigDef) -> bool:
@@ -255,30 +265,12 @@ def _is_undeclared(name: str, main_def: ConfigDef) -> bool:
     return not name.startswith(prefixes) and validation.declared_name(main_def, name) is None
 
 
-def _aliases(config: Submitted, list_key: str) -> tuple[str, ...]:
-    key = framework.SOURCE_DEF.key(list_key)
-    parsed = parsing.parse_value(list_key, config.get(list_key), key.type)
-    aliases = parsed if isinstance(parsed, tuple) else ()
-    return tuple(dict.fromkeys(alias for alias in aliases if alias))
-
-
-def _plugin_def(
-    config: Submitted, class_key: str, kind: PluginKind, catalogue: PluginCatalogue
-) -> ConfigDef | None:
-    name = trim(config.get(class_key) or "")
-    return catalogue.config_def(kind, name) if name else None
-
-
 def _by_name(*many: Messages) -> Messages:
     joined: dict[str, list[str]] = {}
     for messages in many:
         for name, texts in messages.items():
             joined.setdefault(name, []).extend(texts)
     return joined
-
-
-def _message_count(each: Entry) -> int:
-    return len(each["value"]["errors"])
 
 
 def _lowered(config: Submitted, name: str) -> str:

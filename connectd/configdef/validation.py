@@ -30,6 +30,20 @@ class ConfigValue:
     visible: bool = True
 
 
+@dataclass(frozen=True)
+class Part:
+    """Entries that are listed together, their groups, and how many problems they count for."""
+
+    entries: list[Entry]
+    error_count: int
+    groups: tuple[str, ...]
+
+
+def settings_part(entries: list[Entry], groups: tuple[str, ...] = ()) -> Part:
+    """Settings of a converter or client: a value counts once, however much is wrong with it."""
+    return Part(entries, sum(1 for each in entries if each["value"]["errors"]), groups)
+
+
 def validate(definition: ConfigDef, config: Mapping[str, str | None]) -> list[ConfigValue]:
     """Check every key of the definition, in its order. Passwords come back hidden."""
     given = {name: value for name, value in config.items() if value is not None}

@@ -4,6 +4,9 @@ The composition root builds one registry and registers every plugin; importing r
 plugin is found by its class name, by further class names that it answers to (those of the Java
 plugin whose place it takes), by a class name without its package, and by that without the suffix of
 its kind. Full names win; a short name that fits several plugins finds none.
+
+Java's nested classes, ``Cast$Key`` and ``Cast$Value``, are plugins of their own; the class around
+them is known too, as one that cannot be used, and so are the interfaces of the kinds.
 """
 
 from __future__ import annotations
@@ -12,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from connectd.configdef.catalogue import PluginKind
-from connectd.configdef.definition import ConfigDef
+from connectd.configdef.catalogue import PluginKind, PluginMatch
 from connectd.errors import ConfigError
 
 UNDEFINED_VERSION: Final = "undefined"
@@ -34,6 +36,16 @@ _WORDS: Final = {
     PluginKind.CONVERTER: ("Converter", "plugins"),
     PluginKind.HEADER_CONVERTER: ("HeaderConverter", "plugins"),
 }
+_JAVA_PACKAGE: Final = "org.apache.kafka.connect."
+_INTERFACES: Final = {
+    PluginKind.SINK: f"{_JAVA_PACKAGE}sink.SinkConnector",
+    PluginKind.SOURCE: f"{_JAVA_PACKAGE}source.SourceConnector",
+    PluginKind.TRANSFORMATION: f"{_JAVA_PACKAGE}transforms.Transformation",
+    PluginKind.PREDICATE: f"{_JAVA_PACKAGE}transforms.predicates.Predicate",
+    PluginKind.CONVERTER: f"{_JAVA_PACKAGE}storage.Converter",
+    PluginKind.HEADER_CONVERTER: f"{_JAVA_PACKAGE}storage.HeaderConverter",
+}
+_ABSTRACT: Final = "This class is abstract and cannot be created."
 _CONNECTOR_KINDS: Final = (PluginKind.SINK, PluginKind.SOURCE)
 
 
@@ -58,7 +70,7 @@ class PluginDesc:
     @property
     def short_names(self) -> frozenset[str]:
         """What it answers to besides."""
-        simple = {name.rpartition(".")[2] for name in (self.class_name, *self.aliases)}
+        simple = {_simple_name(name) for name in (self.class_name, *self.aliases)}
         return frozenset(simple | {_pruned(name, _SUFFIXES[self.kind]) for name in simple})
 
     def __str__(self) -> str:
@@ -113,13 +125,24 @@ class PluginRegistry:
                 return matches[0]
         return None
 
-    def config_def(self, kind: PluginKind, name: str) -> ConfigDef | None:
-        """The keys of a plugin; None when there is none of that name (``PluginCatalogue``)."""
+    def match(self, kind: PluginKind, name: str) -> PluginMatch | None:
+        """What a name stands for where a plugin of that kind is wanted (``PluginCatalogue``)."""
         matches = self._matches((kind,), name)
-        if len(matches) != 1:
+        if len(matches) == 1:
+            (found,) = matches
+            is_full = name in found.full_names
+            return PluginMatch(
+                class_name=name if is_full else found.class_name,
+                versions=(found.version,),
+                definition=found.cls.config_def(),
+            )
+        if matches or not self._is_class(name):
             return None
-        definition: ConfigDef = matches[0].cls.config_def()
-        return definition
+        return PluginMatch(class_name=name, problem=self._problem(kind, name))
+
+    def versions(self, class_name: str) -> Sequence[str]:
+        """Versions of a class, once for each kind that it is (``PluginCatalogue``)."""
+        return [plugin.version for plugin in self._plugins if class_name in plugin.full_names]
 
     def class_names(self, kind: PluginKind) -> Sequence[str]:
         """Full names of all plugins of a kind, sorted (``PluginCatalogue``)."""
@@ -162,8 +185,31 @@ class PluginRegistry:
         exact = [plugin for plugin in candidates if name in plugin.full_names]
         return exact or [plugin for plugin in candidates if name in plugin.short_names]
 
+    def _is_class(self, name: str) -> bool:
+        """Whether the name is that of a plugin of any kind, of the class around some, or of an
+        interface."""
+        return name in _INTERFACES.values() or any(
+            name in plugin.full_names or each.startswith(f"{name}$")
+            for plugin in self._plugins
+            for each in plugin.full_names
+        )
+
+    def _problem(self, kind: PluginKind, name: str) -> str:
+        """Why a class is no plugin of that kind, in Kafka's words."""
+        nested = [each for each in self.class_names(kind) if each.startswith(f"{name}$")]
+        if nested:
+            return f"{_ABSTRACT} Did you mean {', '.join(nested)}?"
+        if name == _INTERFACES[kind]:
+            return _ABSTRACT
+        word = "interface" if name in _INTERFACES.values() else "class"
+        return f"Class {word} {name} does not implement the {_WORDS[kind][0]} interface"
+
     def _of_kind(self, kind: PluginKind) -> Iterator[PluginDesc]:
         return (plugin for plugin in self._plugins if plugin.kind is kind)
+
+
+def _simple_name(full_name: str) -> str:
+    return full_name.rpartition(".")[2].rpartition("$")[2]
 
 
 def _pruned(simple_name: str, suffix: str) -> str:

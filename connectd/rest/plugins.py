@@ -19,7 +19,8 @@ def routes(herder: Herder) -> list[Route]:
         return json_response(herder.validation.list_plugins(connectors_only=connectors_only))
 
     async def get_config(request: Request) -> Response:
-        return json_response(herder.validation.config_keys(connector_of(request)))
+        version = request.query_params.get("version")
+        return json_response(herder.validation.config_keys(connector_of(request), version))
 
     async def put_validate(request: Request) -> Response:
         config = await bodies.read_config(request)

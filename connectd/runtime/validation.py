@@ -43,11 +43,12 @@ class PluginDirectory(Protocol):
         """Class, type and version of each, in Kafka's order."""
         ...
 
-    def config_keys(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+    def config_keys(self, plugin: str, version: str | None = None) -> Sequence[Mapping[str, Any]]:
         """The keys that a plugin accepts.
 
         Raises:
             NotFoundError: no plugin of that class or alias.
+            ConfigError: none of that version, or it is of a kind that has no keys to be shown.
         """
         ...
 
@@ -131,13 +132,14 @@ class Validation:
         """Class, type and version of every plugin, or of connectors only."""
         return self._plugins.list_plugins(connectors_only=connectors_only)
 
-    def config_keys(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+    def config_keys(self, plugin: str, version: str | None = None) -> Sequence[Mapping[str, Any]]:
         """The keys that a plugin accepts.
 
         Raises:
             NotFoundError: no plugin of that class or alias.
+            ConfigError: none of that version, or it is of a kind that has no keys to be shown.
         """
-        return self._plugins.config_keys(plugin)
+        return self._plugins.config_keys(plugin, version)
 
     async def validate(self, plugin: str, config: SubmittedConfig) -> ConfigInfos:
         """Check a config for a plugin without keeping it.
@@ -147,8 +149,9 @@ class Validation:
             RequestFailedError: a config provider failed.
         """
         async with self._gate.request():
-            named = values.trim(config.get("connector.class") or "")
-            if named and not _without_suffix(named).endswith(_without_suffix(plugin)):
+            named = config.get("connector.class") or ""
+            is_named = bool(values.trim(named))
+            if is_named and not _without_suffix(named).endswith(_without_suffix(plugin)):
                 raise ConfigError(
                     f"Included connector type {named} does not match request type {plugin}"
                 )
@@ -223,4 +226,4 @@ def _concealed_value(value: Mapping[str, Any], resolution: resolving.Resolution)
 
 
 def _without_suffix(name: str) -> str:
-    return name.removesuffix("Connector")
+    return name.removesuffix("Connector") or name

@@ -62,7 +62,7 @@ def test_an_alias_that_fits_several_finds_none_but_a_full_name_does() -> None:
     )
     assert made.find_connector("b.FileSourceConnector") is two
     assert made.find_any("FileSource") is None
-    assert made.config_def(PluginKind.SOURCE, "FileSource") is None
+    assert made.match(PluginKind.SOURCE, "FileSource") is None
 
 
 def test_two_plugins_of_a_kind_cannot_have_one_name() -> None:
@@ -94,13 +94,77 @@ def test_plugins_are_listed_under_each_full_name_in_kafkas_order() -> None:
     ]
 
 
-def test_the_catalogue_for_checks_of_configs() -> None:
+def test_a_match_has_the_full_name_version_and_keys() -> None:
     made = registry()
-    definition = made.config_def(PluginKind.CONVERTER, "JsonConverter")
-    assert definition is not None
-    assert "schemas.enable" in definition
-    assert made.config_def(PluginKind.TRANSFORMATION, "JsonConverter") is None
+    for name in (JSON, "JsonConverter", "Json"):
+        found = made.match(PluginKind.CONVERTER, name)
+        assert found is not None
+        assert (found.class_name, found.versions, found.problem) == (JSON, ("undefined",), None)
+        assert found.definition is not None
+        assert "schemas.enable" in found.definition
+    assert made.match(PluginKind.TRANSFORMATION, "JsonConverter") is None
     assert made.class_names(PluginKind.SOURCE) == [JAVA, "connectd.DynamoDBSource"]
+    assert made.versions(JSON) == ["4.1", "undefined"]
+
+
+def test_a_match_keeps_the_full_name_that_was_asked_for() -> None:
+    found = registry().match(PluginKind.SOURCE, JAVA)
+    assert found is not None
+    assert found.class_name == JAVA
+    assert found.versions == ("0.1",)
+
+
+CAST = "org.apache.kafka.connect.transforms.Cast"
+
+
+@pytest.fixture
+def families() -> PluginRegistry:
+    made = registry()
+    for name in (f"{CAST}$Value", f"{CAST}$Key", "a.Filter$Only"):
+        made.register(PluginDesc(name, PluginKind.TRANSFORMATION, "1", ProbeConverter))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (
+            CAST,
+            f"This class is abstract and cannot be created. Did you mean {CAST}$Key, {CAST}$Value?",
+        ),
+        (
+            "org.apache.kafka.connect.transforms.Transformation",
+            "This class is abstract and cannot be created.",
+        ),
+        (JSON, f"Class class {JSON} does not implement the Transformation interface"),
+        (
+            "org.apache.kafka.connect.storage.Converter",
+            "Class interface org.apache.kafka.connect.storage.Converter does not implement the "
+            "Transformation interface",
+        ),
+    ],
+)
+def test_a_class_that_is_no_transformation_is_told_from_no_class(
+    families: PluginRegistry, name: str, problem: str
+) -> None:
+    found = families.match(PluginKind.TRANSFORMATION, name)
+    assert found is not None
+    assert (found.class_name, found.problem) == (name, problem)
+    assert (found.versions, found.definition) == ((), None)
+
+
+def test_a_family_of_another_kind_is_no_suggestion(families: PluginRegistry) -> None:
+    found = families.match(PluginKind.PREDICATE, CAST)
+    assert found is not None
+    assert found.problem == f"Class class {CAST} does not implement the Predicate interface"
+
+
+@pytest.mark.parametrize("name", ["Cast", "Cast$Key", "Key", f"{CAST}$Neither", "Transformation"])
+def test_nested_classes_have_no_short_names_in_common(families: PluginRegistry, name: str) -> None:
+    if name == "Key":  # one class of that name alone could be meant
+        assert families.match(PluginKind.TRANSFORMATION, name) is not None
+        families.register(PluginDesc("b.Flat$Key", PluginKind.TRANSFORMATION, "1", ProbeConverter))
+    assert families.match(PluginKind.TRANSFORMATION, name) is None
 
 
 def test_any_plugin_is_found_whatever_its_kind() -> None:
