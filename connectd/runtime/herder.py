@@ -24,17 +24,22 @@ import structlog
 
 from connectd.aio import clock as clocks
 from connectd.aio.jobs import JobGroup, wait_first
+from connectd.configdef.session_key_settings import SessionKeySettings
 from connectd.model.cluster import ClusterConfigState, RestartRequest
+from connectd.observe.levels import LevelRegistry
 from connectd.plugins import resolving
 from connectd.runtime import assignment, health, task_configs
 from connectd.runtime.changes import ConnectorChanges
 from connectd.runtime.effects import Effects
+from connectd.runtime.internal import InternalRequests
+from connectd.runtime.loggers import Loggers
 from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
 from connectd.runtime.reconfiguration import Reconfiguration
 from connectd.runtime.requests import REQUEST_DEADLINE_S, RequestGate
 from connectd.runtime.restart import Restarts
+from connectd.runtime.session_keys import SessionKeys
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.validation import PluginDirectory, ThreadRunner, Validation
 from connectd.runtime.views import ConnectorType, Views
@@ -75,6 +80,7 @@ class HerderSettings:
     probe_deadline_s: float = health.PROBE_DEADLINE_S
     tracks_topics: bool = True
     allows_topic_reset: bool = True
+    session_keys: SessionKeySettings | None = None
     manners: Manners = DISTRIBUTED
 
 
@@ -146,6 +152,9 @@ class Herder:
             connector_class=plugins.connector_class,
             resolve=resolve,
         )
+        self._session_keys = SessionKeys(settings.session_keys, stores.configs, self._jobs, clock)
+        self.internal = InternalRequests(gate, stores.configs, self.views, self._session_keys)
+        self.loggers = Loggers(gate, stores.configs, LevelRegistry(clock))
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
@@ -210,6 +219,7 @@ class Herder:
                 self._reconfiguration.ensure(connector)
         if self._membership.is_leader:
             self._statuses.clean_up(snapshot)
+            self._session_keys.rotate_if_due(snapshot)
         self.restarts.execute()
         self._ticked.set()
 
