@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable
 from typing import ClassVar
 
+from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
 from connectd.errors import ConvertError
 from connectd.model import java_json
@@ -223,13 +224,20 @@ def _invalid_type(schema: Schema, value: object) -> ConvertError:
 _CONFIG_DEF = ConfigDef(
     [
         ConfigKey(
+            "converter.type",
+            ConfigType.STRING,
+            "What the converter is used for (key, value or header); set by the worker.",
+            Importance.LOW,
+            validator=validators.one_of("key", "value", "header"),
+        ),
+        ConfigKey(
             "schemas.enable",
             ConfigType.BOOLEAN,
             'Write {"schema":...,"payload":...} instead of the payload alone.',
             Importance.HIGH,
             default=True,
             group="Schemas",
-            order=1,
+            order=0,
             width=Width.MEDIUM,
             display_name="Enable Schemas",
         ),
@@ -240,9 +248,20 @@ _CONFIG_DEF = ConfigDef(
             Importance.HIGH,
             default=_SCHEMAS_CACHED_MAX,
             group="Schemas",
-            order=2,
+            order=1,
             width=Width.MEDIUM,
             display_name="Schema Cache Size",
+        ),
+        ConfigKey(
+            "schema.content",
+            ConfigType.STRING,
+            "The schema of messages that have none; for sinks, which read messages.",
+            Importance.HIGH,
+            default=None,
+            group="Schemas",
+            order=2,
+            width=Width.MEDIUM,
+            display_name="Schema Content",
         ),
         ConfigKey(
             "decimal.format",
@@ -252,9 +271,10 @@ _CONFIG_DEF = ConfigDef(
             Importance.LOW,
             default="BASE64",
             group="Serialization",
-            order=1,
+            order=0,
             width=Width.MEDIUM,
             display_name="Decimal Format",
+            validator=validators.one_of("NUMERIC", "BASE64", ignore_case=True),
         ),
         ConfigKey(
             "replace.null.with.default",
@@ -264,16 +284,9 @@ _CONFIG_DEF = ConfigDef(
             Importance.LOW,
             default=True,
             group="Serialization",
-            order=2,
+            order=1,
             width=Width.MEDIUM,
             display_name="Replace null with default",
-        ),
-        ConfigKey(
-            "converter.type",
-            ConfigType.STRING,
-            "What the converter is used for (key, value or header); set by the worker.",
-            Importance.LOW,
-            default=None,
         ),
     ]
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from connectd.configdef.definition import REQUIRED
 from connectd.converters.json_converter import JsonConverter
 from connectd.errors import ConvertError
 from connectd.model.record import ConverterSpec
@@ -250,10 +251,11 @@ def test_the_cache_of_schemas_has_a_bound_and_does_not_show() -> None:
 
 def test_every_setting_is_declared_with_kafkas_default() -> None:
     assert {key.name: key.default for key in JsonConverter.config_def()} == {
+        "converter.type": REQUIRED,
         "schemas.enable": True,
         "schemas.cache.size": 1000,
+        "schema.content": None,
         "decimal.format": "BASE64",
         "replace.null.with.default": True,
-        "converter.type": None,
     }
     assert all(key.doc for key in JsonConverter.config_def())
