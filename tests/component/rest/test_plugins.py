@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
 
+from connectd.aio.jobs import JobGroup
 from tests.kit.control_plane import SRC, Plane, control_plane, src
 from tests.kit.probes import PROBE_CLASS
 from tests.kit.virtual import virtual
 
 SECRET = "hunter2"
+
+T = TypeVar("T")
+
+
+class Checks:
+    """Runs checks at once, or, while ``is_hanging``, after what a client takes for ever."""
+
+    def __init__(self) -> None:
+        self.is_hanging = False
+
+    async def __call__(self, call: Callable[[], T]) -> T:
+        if self.is_hanging:
+            await asyncio.sleep(120.0)
+        return call()
 
 
 async def _validate(plane: Plane, config: dict[str, Any], plugin: str = PROBE_CLASS) -> Any:
@@ -29,7 +46,7 @@ async def test_connectors_are_listed_and_other_plugins_on_request() -> None:
     """H59."""
     async with control_plane() as plane:
         connectors = [{"class": PROBE_CLASS, "type": "source", "version": "1.0"}]
-        for query in ("", "?connectorsOnly=true", "?connectorsOnly=TRUE"):
+        for query in ("", "?connectorsOnly=true", "?connectorsOnly=TRUE", "?connectorsOnly="):
             answer = await plane.client.get(f"/connector-plugins{query}")
             assert (answer.status, answer.json()) == (200, connectors)
         answer = await plane.client.get("/connector-plugins?connectorsOnly=false")
@@ -214,6 +231,99 @@ async def test_control_characters_in_a_name_are_refused_with_their_codes() -> No
             "String may not contain control sequences but had the following ASCII chars: 9"
             in answer.message
         )
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "text"),
+    [
+        ("1.0", 200, ""),
+        ("latest", 200, ""),
+        ("%5B1.0,2)", 200, ""),
+        (
+            "2.0",
+            400,
+            f"Plugin {PROBE_CLASS} not found that matches the version range [2.0,2.0], available "
+            "versions: [1.0]",
+        ),
+        ("%5B%5B", 400, "Invalid version specification: [["),
+    ],
+)
+@virtual
+async def test_keys_may_be_asked_for_by_version(query: str, status: int, text: str) -> None:
+    """KIP-891."""
+    async with control_plane() as plane:
+        answer = await plane.client.get(f"/connector-plugins/ProbeSource/config?version={query}")
+        assert answer.status == status
+        assert status == 200 or answer.message == text
+        unknown = await plane.client.get(f"/connector-plugins/Nope/config?version={query}")
+        assert unknown.status == (400 if query == "%5B%5B" else 404)
+
+
+@virtual
+async def test_a_plugin_of_the_worker_itself_has_no_keys_to_show() -> None:
+    async with control_plane() as plane:
+        answer = await plane.client.get("/connector-plugins/FileConfigProvider/config")
+        assert (answer.status, answer.message) == (
+            400,
+            "Invalid plugin class FileConfigProvider. Valid types are sink, source, converter, "
+            "header_converter, transformation, predicate.",
+        )
+
+
+@virtual
+async def test_a_config_that_kafka_answers_with_a_bare_error_is_answered_by_key() -> None:
+    """R05: versions that cannot be read, settings of clients that do not fit."""
+    async with control_plane() as plane:
+        config = src("s", connector_plugin_version="[[", producer_override_linger_ms="abc")
+        infos = await _validate(plane, config)
+        expected = {
+            "connector.plugin.version": ["Unbounded range: [["],
+            "producer.override.linger.ms": [
+                "Invalid value abc for configuration linger.ms: Not a number of type LONG"
+            ],
+        }
+        assert _errors(infos) == expected
+        answer = await plane.client.put("/connectors/s/config", config)
+        assert answer.status == 400
+        for (message,) in expected.values():
+            assert message in answer.message.split("\n")
+
+
+@virtual
+async def test_a_check_that_hangs_delays_only_those_who_asked_for_it() -> None:
+    """R18: whatever others ask for meanwhile, checks included, is answered at once."""
+    checks = Checks()
+    async with control_plane(run_blocking=checks) as plane:
+        await plane.create("other")
+        jobs = JobGroup("hanging")
+        answers = []
+
+        async def put(target: str) -> None:
+            answers.append(await plane.client.put(target, src("slow")))
+
+        checks.is_hanging = True
+        jobs.spawn("create", put("/connectors/slow/config"))
+        jobs.spawn("check", put(f"/connector-plugins/{PROBE_CLASS}/config/validate"))
+        await plane.settle()
+        checks.is_hanging = False
+        began_s = asyncio.get_running_loop().time()
+        assert (await plane.client.put("/connectors/new/config", src("new"))).status == 201
+        assert (await plane.client.put("/connectors/other/config", src("other"))).status == 200
+        assert (await _validate(plane, src("third")))["error_count"] == 0
+        assert (await plane.client.put("/connectors/other/pause")).status == 202
+        assert (await plane.client.post("/connectors/other/restart")).status == 204
+        assert (await plane.client.delete("/connectors/other")).status == 204
+        assert (await plane.client.get("/connectors")).json() == ["new"]
+        assert asyncio.get_running_loop().time() - began_s < 1.0
+        assert answers == []
+        assert await jobs.join(deadline_s=100.0)
+        assert [answer.status for answer in answers] == [500, 500]
+        for answer in answers:
+            assert answer.message.startswith(
+                "Request timed out. The worker is currently validating the configuration of "
+                "connector slow, which began at "
+            )
+        assert (await plane.client.get("/connectors/slow")).status == 404
 
 
 @virtual
