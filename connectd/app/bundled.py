@@ -5,15 +5,30 @@ Importing a plugin registers nothing by itself; a plugin exists for users when i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import connectd
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.definition import ConfigDef
 from connectd.connectors.dynamodb.connector import DynamoDbSourceConnector
 from connectd.connectors.file.connector import FileStreamSourceConnector
+from connectd.connectors.tools.mock import MockSourceConnector
+from connectd.connectors.tools.schema_source import SchemaSourceConnector
+from connectd.connectors.tools.verifiable_source import VerifiableSourceConnector
 from connectd.converters.json_converter import JsonConverter
 from connectd.plugins.registry import PluginDesc, PluginRegistry
+from connectd.plugins.spi import SourceConnector
 from connectd.transforms import catalogue
+
+_KAFKA_SOURCES: Final[Mapping[str, type[SourceConnector]]] = {
+    "org.apache.kafka.connect.file.FileStreamSourceConnector": FileStreamSourceConnector,
+    "org.apache.kafka.connect.tools.MockSourceConnector": MockSourceConnector,
+    "org.apache.kafka.connect.tools.SchemaSourceConnector": SchemaSourceConnector,
+    "org.apache.kafka.connect.tools.VerifiableSourceConnector": VerifiableSourceConnector,
+}
+"""Connectors that take the place of those that come with Kafka, under their names."""
 
 
 def plugin_registry() -> PluginRegistry:
@@ -28,14 +43,8 @@ def plugin_registry() -> PluginRegistry:
             cls=DynamoDbSourceConnector,
         )
     )
-    registry.register(
-        PluginDesc(
-            class_name="org.apache.kafka.connect.file.FileStreamSourceConnector",
-            kind=PluginKind.SOURCE,
-            version=connectd.__version__,
-            cls=FileStreamSourceConnector,
-        )
-    )
+    for name, connector in _KAFKA_SOURCES.items():
+        registry.register(PluginDesc(name, PluginKind.SOURCE, connectd.__version__, connector))
     registry.register(
         PluginDesc(
             class_name="org.apache.kafka.connect.json.JsonConverter",
@@ -58,9 +67,10 @@ def documented_plugins() -> list[tuple[str, ConfigDef]]:
     return [
         ("Source connectors", SOURCE_DEF),
         ("connectd.DynamoDBSource", DynamoDbSourceConnector.config_def()),
-        (
-            "org.apache.kafka.connect.file.FileStreamSourceConnector",
-            FileStreamSourceConnector.config_def(),
+        *(
+            (name, connector.config_def())
+            for name, connector in _KAFKA_SOURCES.items()
+            if connector.config_def().names()
         ),
         (JsonConverter.class_name, JsonConverter.config_def()),
         *(
