@@ -1,13 +1,14 @@
 """One worker process: builds what it owns, in order, serves, and closes everything in reverse.
 
-``run_worker`` is what ``connectd run`` does after it has read the configuration. The order:
+``run_worker`` is what ``connectd run`` and ``connectd standalone`` do after they have read the
+configuration; the second brings connectors along, which are created as if by REST. The order:
 sockets (an address in use is told first), the shared resources of plugins, the stores, the
 herder, and last the REST server, which answers while the stores are still being read. SIGTERM and
 SIGINT ask for the end: REST stops taking requests, tasks drain and commit, statuses are flushed,
 the stores are closed; all within ``connectd.shutdown.grace.ms``. A second signal ends the process
 at once.
 
-The exit code says how it went; see ``ExitCode``.
+The exit code says how it went; see ``exit_code``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from enum import IntEnum
+from collections.abc import Sequence
 
 import structlog
 
@@ -24,9 +25,17 @@ from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
 from connectd.app import ground, wiring
 from connectd.app.bundled import plugin_registry
+from connectd.app.exit_code import ExitCode
 from connectd.aws.clients import AwsClientPool
+from connectd.configdef.connector_file import ConnectorFile
 from connectd.configdef.worker import WorkerConfig
-from connectd.errors import RetriableError, WorkerError
+from connectd.errors import (
+    ConfigError,
+    ConflictError,
+    ConnectdError,
+    RetriableError,
+    WorkerError,
+)
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
 from connectd.plugins import spi
@@ -45,20 +54,12 @@ _BROKER_QUIET_S = 3.0
 """A broker that takes longer to answer at the start is worth a line in the log."""
 
 
-class ExitCode(IntEnum):
-    """How a worker ended."""
-
-    CLEAN = 0  # stopped, and everything acknowledged is committed
-    FAILED = 1  # a service of the worker gave up; the log says which
-    CONFIG = 2  # the configuration, or what it points to, cannot be used
-    TAIL_REPEATED = 3  # stopped, but a tail is not committed: it will be sent again
-
-
 class WorkerApp:
     """All objects of one worker process. Made and used on its event loop."""
 
-    def __init__(self, config: WorkerConfig) -> None:
+    def __init__(self, config: WorkerConfig, connectors: Sequence[ConnectorFile] = ()) -> None:
         self._config = config
+        self._connectors = connectors
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
         self._aws = AwsClientPool(self._clock)
@@ -107,6 +108,7 @@ class WorkerApp:
                 self._rest.serve(create_api(herder, self._config.rest, self._clock)),
                 service=True,
             )
+            self._jobs.spawn("connectors", self._create_connectors(herder))
             await wait_first(self._ended.wait(), self._stopping.wait())
         finally:
             await self._close()
@@ -126,6 +128,19 @@ class WorkerApp:
             raise
         finally:
             self._ended.set()
+
+    async def _create_connectors(self, herder: Herder) -> None:
+        for file in self._connectors:
+            try:
+                await herder.changes.create(file.name, file.config, target=file.target)
+            except (ConfigError, ConflictError) as error:
+                found = f"Failed to create connector for {file.path}: {error}"
+                raise ConfigError(found) from error
+            except ConnectdError as error:
+                if self._stopping.is_set():
+                    return
+                found = f"Failed to create connector for {file.path}: {error}"
+                raise WorkerError(found) from error
 
     async def _find_broker(self) -> None:
         wait_s, servers = self._config.broker_wait_s, ", ".join(self._config.bootstrap_servers)
@@ -209,6 +224,9 @@ def _machine_address() -> str:
         return "127.0.0.1"
 
 
-async def run_worker(config: WorkerConfig) -> ExitCode:
-    """Run a worker until it is told to stop; raises what made it fail."""
-    return await WorkerApp(config).run()
+async def run_worker(config: WorkerConfig, connectors: Sequence[ConnectorFile] = ()) -> ExitCode:
+    """Run a worker until it is told to stop; raises what made it fail.
+
+    ``connectors`` are created one after the other; the first that cannot be ends the worker.
+    """
+    return await WorkerApp(config, connectors).run()

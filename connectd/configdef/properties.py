@@ -29,19 +29,27 @@ def load(path: str | Path) -> dict[str, str]:
     Raises:
         ConfigError: it cannot be read, is too large, or a line is malformed (with its number).
     """
+    return parse_text(read_text(path), source=str(path))
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file, whatever it says.
+
+    Raises:
+        ConfigError: it cannot be read, or is too large.
+    """
     try:
         with Path(path).open("rb") as file:
             raw = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ConfigError(f"cannot read the properties file {path}: {reason}") from error
+        raise ConfigError(f"cannot read the file {path}: {reason}") from error
     if len(raw) > FILE_BYTES_MAX:
-        raise ConfigError(f"{path} is larger than {FILE_BYTES_MAX} bytes: not a properties file?")
+        raise ConfigError(f"{path} is larger than {FILE_BYTES_MAX} bytes: not a config file?")
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = raw.decode("iso-8859-1")
-    return parse_text(text, source=str(path))
+        return raw.decode("iso-8859-1")
 
 
 def parse_text(text: str, *, source: str = "properties") -> dict[str, str]:

@@ -16,11 +16,13 @@ from connectd.configdef.values import value_text
 _INTRODUCTION: Final = """\
 # Configuration reference
 
-Generated from the declarations of the keys by `connectd reference --write`; do not edit.
+Generated from the declarations of the keys by `connectd reference`; do not edit.
 
 * Keys of the worker stand in its properties file (`connectd run worker.properties`). The variable
   `CONNECT_OFFSET_FLUSH_INTERVAL_MS` overrides `offset.flush.interval.ms` of the file; two
   underscores stand for one, three for a hyphen.
+* A standalone worker (`connectd standalone worker.properties connector.json`) has the same keys
+  but for those of Cluster, except `bootstrap.servers`, and of Internal topics; and one of its own.
 * Keys of connectors stand in the `config` that is sent to the REST API. Settings of a converter
   follow under `key.converter.` or `value.converter.`; a connector that sets one of them sets the
   converter too.

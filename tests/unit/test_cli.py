@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from connectd import cli
+from connectd.cli import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -14,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_reference_in_the_repository_is_the_generated_one() -> None:
     """Write it with ``connectd reference > config/REFERENCE.md`` when keys have changed."""
     stored = (ROOT / "config" / "REFERENCE.md").read_text(encoding="utf-8")
-    assert stored == cli.reference_text()
+    assert stored == reference.reference_text()
 
 
 def test_plugins_are_listed_under_our_names_and_the_java_ones(

@@ -83,7 +83,7 @@ def test_a_file_that_is_not_utf8_is_latin1(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"cannot read the properties file .*/nope: No such file"):
+    with pytest.raises(ConfigError, match=r"cannot read the file .*/nope: No such file"):
         properties.load(tmp_path / "nope")
     with pytest.raises(ConfigError, match="Is a directory"):
         properties.load(tmp_path)
@@ -92,5 +92,5 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "w.properties"
     path.write_bytes(b"#" * (properties.FILE_BYTES_MAX + 1))
-    with pytest.raises(ConfigError, match="not a properties file"):
+    with pytest.raises(ConfigError, match="not a config file"):
         properties.load(path)
