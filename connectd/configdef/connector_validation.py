@@ -93,7 +93,8 @@ def config_infos(
 
 def describe(config: Submitted) -> str:
     """A config inside of a message, in the form of a Java map, all values hidden (case X05)."""
-    return "{" + ", ".join(f"{name}={HIDDEN}" for name in config) + "}"
+    shown = {name: "null" if config[name] is None else HIDDEN for name in hash_ordered(config)}
+    return "{" + ", ".join(f"{name}={text}" for name, text in shown.items()) + "}"
 
 
 def no_connector_type(config: Submitted) -> str:

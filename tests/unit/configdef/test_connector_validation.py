@@ -481,8 +481,10 @@ def test_an_offsets_topic_of_its_own_is_refused_rather_than_ignored() -> None:
 
 
 def test_a_message_about_a_whole_config_shows_no_value() -> None:
-    config = {"name": "c", "aws.secret.key": "hunter2"}
-    assert describe(config) == "{name=[hidden], aws.secret.key=[hidden]}"
+    config = {"topic": "t", "connector.class": None, "name": "c", "aws.secret.key": "hunter2"}
+    assert describe(config) == (
+        "{connector.class=null, aws.secret.key=[hidden], name=[hidden], topic=[hidden]}"
+    )
     text = no_connector_type(config)
     assert text.startswith("Connector config {")
     assert text.endswith("} contains no connector type")
