@@ -7,9 +7,9 @@ from starlette.exceptions import HTTPException
 
 from connectd.aio.clock import Clock, LoopClock
 from connectd.configdef.worker import RestSettings
-from connectd.rest import connectors, headers, offsets, plugins, root, tables, tasks
+from connectd.rest import connectors, headers, loggers, offsets, plugins, root, tables, tasks
 from connectd.rest.errors import on_http_exception
-from connectd.rest.resource import RawPaths
+from connectd.rest.paths import RawPaths
 from connectd.runtime.herder import Herder
 
 
@@ -30,7 +30,7 @@ def create_api(
         redirect_slashes=False,
         routes=[
             route
-            for area in (root, connectors, tasks, offsets, plugins, tables)
+            for area in (root, connectors, tasks, offsets, plugins, loggers, tables)
             for route in area.routes(herder)
         ],
         exception_handlers={HTTPException: on_http_exception},

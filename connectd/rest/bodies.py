@@ -89,7 +89,48 @@ async def read_offsets(request: Request) -> list[OffsetEntry]:
     return result
 
 
+async def read_level(request: Request) -> str:
+    """The level in the body of ``PUT /admin/loggers/L``; other members are ignored.
+
+    Raises:
+        RestError: 400, it names none.
+    """
+    body = _object(await _read_json(request, keeps_numbers=False), "the request body")
+    level = _text(body.get("level"), "level")
+    if level is None:
+        raise _bad("Desired 'level' parameter was not specified in request.")
+    if not level:
+        raise _bad("Illegal null or empty Level name.")
+    return level
+
+
+def parse_task_configs(body: bytes) -> list[dict[str, str]]:
+    """The body of ``POST /connectors/C/tasks``: flat configs, nulls left out.
+
+    Raises:
+        RestError: 400, it is not that.
+    """
+    content = _parse(body, keeps_numbers=False)
+    if not isinstance(content, list):
+        raise _bad(f"Expected the request body to be a JSON array, found {_kind(content)}")
+    configs = [_config(each, "a task config") for each in content]
+    return [{key: text for key, text in each.items() if text is not None} for each in configs]
+
+
 async def _read_json(request: Request, *, keeps_numbers: bool) -> Any:
+    body = await read_bytes(request)
+    if body and "content-type" not in request.headers:
+        status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+        raise RestError(status, f"HTTP {status} {status.phrase}")
+    return _parse(body, keeps_numbers=keeps_numbers)
+
+
+async def read_bytes(request: Request) -> bytes:
+    """The whole body as it was sent.
+
+    Raises:
+        RestError: 413, it is too large; 408, it did not arrive in time.
+    """
     body = bytearray()
     try:
         async with asyncio.timeout(_READ_DEADLINE_S):
@@ -101,11 +142,15 @@ async def _read_json(request: Request, *, keeps_numbers: bool) -> Any:
                     )
     except TimeoutError:
         raise RestError(HTTPStatus.REQUEST_TIMEOUT, "HTTP 408 Request Timeout") from None
+    return bytes(body)
+
+
+def _parse(body: bytes, *, keeps_numbers: bool) -> Any:
     if not body.strip():
         raise _bad("The request has no body, expected JSON")
     numbers: dict[str, Any] = {} if keeps_numbers else {"parse_int": str, "parse_float": str}
     try:
-        text = bytes(body).decode("utf-8")
+        text = body.decode("utf-8")
         content = json.loads(text, parse_constant=_refuse_constant, **numbers)
         # A lone surrogate passes as an escape, but is no text that could be stored.
         json.dumps(content, ensure_ascii=False).encode("utf-8")

@@ -17,13 +17,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from connectd.errors import ConfigError, ConflictError, ConnectdError, NotFoundError
+from connectd.runtime.session_keys import InvalidSignatureError, NoSessionKeyError
 
 _log = structlog.get_logger(__name__)
 
 _STATUS_BY_ERROR: tuple[tuple[type[ConnectdError], HTTPStatus], ...] = (
     (ConfigError, HTTPStatus.BAD_REQUEST),
+    (InvalidSignatureError, HTTPStatus.FORBIDDEN),
     (NotFoundError, HTTPStatus.NOT_FOUND),
     (ConflictError, HTTPStatus.CONFLICT),
+    (NoSessionKeyError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 
 

@@ -1,13 +1,14 @@
 """The frame of every endpoint: methods, media types, names in paths, and errors.
 
-Paths are matched *before* percent-decoding, so that a connector called ``a/b`` is reached as
-``/connectors/a%2Fb`` by every route; a trailing slash makes no difference. The rules for methods
-and media types are those of the JAX-RS container that clients of Kafka Connect are used to.
+The rules for methods and media types are those of the JAX-RS container that clients of Kafka
+Connect are used to, and so is their order: path, method, type of the body, types accepted, and only
+then whether the caller may. What is refused names no secret and always has the error body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from http import HTTPStatus
 from urllib.parse import quote, unquote
 
@@ -15,30 +16,47 @@ from fastapi.responses import JSONResponse
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from connectd.model.ids import ConnectorTaskId
 from connectd.rest.errors import RestError, answering, plain_error
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-_MEDIA_TAKEN = frozenset({"*/*", "*", "application/*", "application/json"})
-_TASK_DIGITS_MAX = 9
+Guard = Callable[[Request], Response | None]
+"""Says whether the caller may: None, or the answer that tells why not."""
+
+_JSON = "application/json"
+_JSON_ACCEPTED = frozenset({"*/*", "*", "application/*", _JSON})
+_TEXT_ACCEPTED = frozenset({"*/*", "*", "text/*", "text/plain"})
+_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_METHODS = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
+"""In the order in which the Java worker lists them."""
+
+_TASK_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
+_INT_MAX = 2**31 - 1
 
 
-def resource(path: str, handlers: Mapping[str, Handler]) -> Route:
-    """A path with its methods; HEAD comes with GET, OPTIONS with all."""
-    return Route(path, _Resource(handlers))
+def resource(
+    path: str, handlers: Mapping[str, Handler], *, any_type: Collection[str] = ()
+) -> Route:
+    """A path with its methods; HEAD comes with GET, OPTIONS with all.
+
+    ``any_type`` are methods whose bodies may have any type.
+    """
+    return Route(path, _Resource(handlers, frozenset(any_type)))
 
 
 class _Resource:
     """An ASGI application for one path."""
 
-    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+    def __init__(self, handlers: Mapping[str, Handler], any_type: Collection[str]) -> None:
         self._handlers = dict(handlers)
+        self._any_type = any_type
         if "GET" in handlers:
             self._handlers["HEAD"] = handlers["GET"]
-        self._allow = ", ".join([*self._handlers, "OPTIONS"])
+        self._methods = [each for each in _METHODS if each in {*self._handlers, "OPTIONS"}]
+        self._allow = {"Allow": ",".join(self._methods)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
@@ -46,50 +64,45 @@ class _Resource:
         await response(scope, receive, send)
 
     async def _handle(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return Response(status_code=HTTPStatus.OK, headers={"Allow": self._allow})
         handler = self._handlers.get(request.method)
-        if handler is None:
-            return plain_error(HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": self._allow})
-        if not _accepts_json(request.headers.get("accept")):
+        if handler is None and request.method != "OPTIONS":
+            return plain_error(HTTPStatus.METHOD_NOT_ALLOWED, self._allow)
+        refusal = None if handler is None else self._refuse_types(request)
+        guard: Guard | None = getattr(request.app.state, "guard", None)
+        if refusal is None and guard is not None:
+            refusal = guard(request)
+        if refusal is not None:
+            return refusal
+        return self._options(request) if handler is None else await handler(request)
+
+    def _refuse_types(self, request: Request) -> Response | None:
+        sent = request.headers.get("content-type")
+        if sent is not None and request.method not in self._any_type:
+            media = _media_type(sent)
+            if _MEDIA_TYPE.fullmatch(media) is None:
+                return plain_error(HTTPStatus.BAD_REQUEST)
+            if media != _JSON:
+                return plain_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        if not _accepts(request, _JSON_ACCEPTED):
             return plain_error(HTTPStatus.NOT_ACCEPTABLE)
-        if not _sends_json(request):
-            return plain_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        return await handler(request)
+        return None
+
+    def _options(self, request: Request) -> Response:
+        if _accepts(request, _TEXT_ACCEPTED):
+            headers = {**self._allow, "Content-Type": "text/plain"}
+            return Response(", ".join(self._methods), headers=headers)
+        return Response(headers=self._allow)
 
 
-def _sends_json(request: Request) -> bool:
-    """Whether the body, if there is one, is declared as JSON or not at all."""
-    length = request.headers.get("content-length", "0")
-    if length == "0" and "transfer-encoding" not in request.headers:
-        return True
-    kind = request.headers.get("content-type")
-    if kind is None:
-        return True
-    media = kind.partition(";")[0].strip().lower()
-    return media == "application/json" or (
-        media.startswith("application/") and media.endswith("+json")
-    )
+def _accepts(request: Request, media_types: Collection[str]) -> bool:
+    """Whether the client takes one of them. Its preferences do not matter: there is no choice."""
+    accepted = request.headers.get("accept", "").strip()
+    return not accepted or any(_media_type(each) in media_types for each in accepted.split(","))
 
 
-def _accepts_json(accept: str | None) -> bool:
-    if accept is None or not accept.strip():
-        return True
-    for choice in accept.split(","):
-        media, *parameters = (part.strip().lower() for part in choice.split(";"))
-        if media in _MEDIA_TAKEN and all(_quality(parameter) > 0 for parameter in parameters):
-            return True
-    return False
-
-
-def _quality(parameter: str) -> float:
-    name, _, value = parameter.partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return float(value)
-    except ValueError:
-        return 1.0
+def _media_type(text: str) -> str:
+    """What stands before the parameters."""
+    return text.partition(";")[0].strip().lower()
 
 
 def connector_of(request: Request) -> str:
@@ -103,16 +116,20 @@ def task_of(request: Request) -> ConnectorTaskId:
     Raises:
         RestError: 404, its number is not one.
     """
-    number = request.path_params["task"]
-    if not (number.isascii() and number.isdigit() and len(number) <= _TASK_DIGITS_MAX):
+    text = unquote(request.path_params["task"])
+    number = int(text) if _TASK_NUMBER.fullmatch(text) else _INT_MAX + 1
+    if not -_INT_MAX <= number <= _INT_MAX:
         raise RestError(HTTPStatus.NOT_FOUND, "HTTP 404 Not Found")
-    return ConnectorTaskId(connector_of(request), int(number))
+    return ConnectorTaskId(connector_of(request), number)
 
 
 def is_set(request: Request, parameter: str, *, default: bool = False) -> bool:
-    """A query parameter as Java's ``Boolean.parseBoolean`` sees it: ``true`` in any case."""
+    """A query parameter as Java's ``Boolean.parseBoolean`` sees it: ``true`` in any case.
+
+    One without a value counts as one that is not there.
+    """
     text = request.query_params.get(parameter)
-    return default if text is None else text.strip().lower() == "true"
+    return text.strip().lower() == "true" if text else default
 
 
 def json_response(content: object, *, status: int = HTTPStatus.OK) -> Response:
@@ -128,17 +145,3 @@ def empty_response(status: HTTPStatus) -> Response:
 def location_of(request: Request, connector: str) -> str:
     """The absolute URL of a connector, as the client reached this worker."""
     return f"{str(request.base_url).rstrip('/')}/connectors/{quote(connector, safe='')}"
-
-
-class RawPaths:
-    """Middleware: routes on the path as it was sent, without a trailing slash."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            raw = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
-            path = raw.partition(b"?")[0].decode("latin-1").rstrip("/")
-            scope = {**scope, "path": path or "/"}
-        await self._app(scope, receive, send)

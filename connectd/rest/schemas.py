@@ -8,6 +8,7 @@ from typing import Any
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.status import Status
+from connectd.observe.levels import LoggerLevel
 from connectd.runtime.herder import WorkerInfo
 from connectd.runtime.views import (
     ConnectorInfo,
@@ -78,6 +79,11 @@ def listing(entry: ConnectorListing) -> dict[str, Any]:
     if entry.info is not None:
         members["info"] = connector_info(entry.info)
     return members
+
+
+def logger_level(level: LoggerLevel) -> dict[str, Any]:
+    """LoggerLevel."""
+    return {"level": level.level, "last_modified": level.last_modified_ms}
 
 
 def offsets(stored: Mapping[SourcePartition, SourceOffset]) -> dict[str, Any]:

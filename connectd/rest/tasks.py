@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from connectd.rest import schemas
+from connectd.rest import internal, schemas
 from connectd.rest.resource import (
     connector_of,
     empty_response,
@@ -20,7 +20,7 @@ from connectd.runtime.herder import Herder
 
 
 def routes(herder: Herder) -> list[Route]:
-    """Everything under ``/connectors/C/tasks``."""
+    """Everything under ``/connectors/C/tasks``, and the fence around them."""
 
     async def get_tasks(request: Request) -> Response:
         tasks = await herder.views.tasks(connector_of(request))
@@ -35,7 +35,14 @@ def routes(herder: Herder) -> list[Route]:
         return empty_response(HTTPStatus.NO_CONTENT)
 
     return [
-        resource("/connectors/{name}/tasks", {"GET": get_tasks}),
+        resource(
+            "/connectors/{name}/tasks",
+            {"GET": get_tasks, "POST": internal.post_tasks(herder)},
+            any_type=("POST",),
+        ),
+        resource(
+            "/connectors/{name}/fence", {"PUT": internal.put_fence(herder)}, any_type=("PUT",)
+        ),
         resource("/connectors/{name}/tasks/{task}/status", {"GET": get_status}),
         resource("/connectors/{name}/tasks/{task}/restart", {"POST": post_restart}),
     ]

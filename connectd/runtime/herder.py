@@ -152,8 +152,10 @@ class Herder:
             connector_class=plugins.connector_class,
             resolve=resolve,
         )
-        self._session_keys = SessionKeys(settings.session_keys, stores.configs, self._jobs, clock)
-        self.internal = InternalRequests(gate, stores.configs, self.views, self._session_keys)
+        self.session_keys = SessionKeys(settings.session_keys, stores.configs, self._jobs, clock)
+        self.internal = InternalRequests(
+            gate, stores.configs, self.views, self.session_keys, settings.manners
+        )
         self.loggers = Loggers(gate, stores.configs, LevelRegistry(clock))
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
@@ -219,7 +221,7 @@ class Herder:
                 self._reconfiguration.ensure(connector)
         if self._membership.is_leader:
             self._statuses.clean_up(snapshot)
-            self._session_keys.rotate_if_due(snapshot)
+            self.session_keys.rotate_if_due(snapshot)
         self.restarts.execute()
         self._ticked.set()
 

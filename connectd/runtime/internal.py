@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
 from connectd.model.states import TargetState
-from connectd.runtime.requests import RequestGate, failing_with, stage
+from connectd.runtime.manners import Manners
+from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
 from connectd.runtime.session_keys import SessionKeys, Signature
 from connectd.runtime.views import Views
 from connectd.stores import protocols
@@ -26,11 +27,13 @@ class InternalRequests:
         configs: protocols.ConfigStore,
         views: Views,
         keys: SessionKeys,
+        manners: Manners,
     ) -> None:
         self._gate = gate
         self._configs = configs
         self._views = views
         self._keys = keys
+        self._manners = manners
 
     async def put_tasks(
         self,
@@ -46,8 +49,10 @@ class InternalRequests:
             ConfigError: the signature is missing or not understood, or the connector is stopped.
             NoSessionKeyError, InvalidSignatureError: see ``SessionKeys.check``.
             NotFoundError: there is no connector of that name.
+            RequestFailedError: this worker has no cluster.
         """
         async with self._gate.request():
+            _refuse(self._manners.refuses_task_configs)
             self._keys.check(signature, body)
             async with self._gate.turn(connector):
                 snapshot = self._configs.snapshot()
@@ -73,9 +78,16 @@ class InternalRequests:
             ConfigError: the signature is missing or not understood, or it is no source connector.
             NoSessionKeyError, InvalidSignatureError: see ``SessionKeys.check``.
             NotFoundError: there is no connector of that name.
+            RequestFailedError: this worker has no cluster.
         """
         async with self._gate.request():
+            _refuse(self._manners.refuses_fencing)
             self._keys.check(signature, body)
             info = self._views.info_of(self._configs.snapshot(), connector)
             if info.type != "source":
                 raise ConfigError(f"Connector {connector} is not a source connector")
+
+
+def _refuse(reason: str | None) -> None:
+    if reason is not None:
+        raise RequestFailedError(reason)

@@ -45,16 +45,20 @@ class AsgiClient:
         method: str,
         target: str,
         content: object = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
-        """Send a request; ``target`` is path and query as on the wire."""
+        """Send a request; ``target`` is path and query as on the wire.
+
+        A header of None is not sent, whatever would be sent otherwise.
+        """
         body = b""
-        sent = {"host": self._host, **(headers or {})}
+        wanted: dict[str, str | None] = {"host": self._host, **(headers or {})}
         if content is not None:
             body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            sent = {"content-type": "application/json", **sent}
+            wanted = {"content-type": "application/json", **wanted}
         if body:
-            sent["content-length"] = str(len(body))
+            wanted["content-length"] = str(len(body))
+        sent = {name: text for name, text in wanted.items() if text is not None}
         path, _, query = target.partition("?")
         scope = {
             "type": "http",

@@ -166,9 +166,13 @@ async def test_tasks_are_listed_with_their_configs() -> None:
         }
         answer = await plane.client.get("/connectors/s/tasks/7/status")
         assert (answer.status, answer.message) == (404, "No status found for task s-7")
+        answer = await plane.client.get("/connectors/s/tasks/-1/status")
+        assert (answer.status, answer.message) == (404, "No status found for task s--1")
 
 
-@pytest.mark.parametrize("task", ["x", "1.0", "-1", "٣", "99999999999999999999", "%20"])
+@pytest.mark.parametrize(
+    "task", ["x", "1.0", "--1", "٣", "2147483648", "99999999999999999999", "%20"]
+)
 @virtual
 async def test_a_task_that_is_no_number_is_no_path(task: str) -> None:
     async with control_plane() as plane:

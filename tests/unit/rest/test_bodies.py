@@ -25,7 +25,8 @@ def _request(body: bytes, *, chunks: int = 1) -> Request:
         part = parts.pop(0)
         return {"type": "http.request", "body": part, "more_body": bool(parts)}
 
-    scope = {"type": "http", "method": "PUT", "path": "/", "headers": [], "query_string": b""}
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "PUT", "path": "/", "headers": headers, "query_string": b""}
     return Request(scope, receive)
 
 
