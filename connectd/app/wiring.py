@@ -12,7 +12,7 @@ import connectd
 from connectd.aio.clock import Clock
 from connectd.app.ground import Ground, OnFailure
 from connectd.config_providers import declared
-from connectd.configdef import parsing
+from connectd.configdef import parsing, session_key_settings
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.worker import WorkerConfig
@@ -146,6 +146,7 @@ class Wiring:
                 tracks_topics=config.topic_tracking_enabled,
                 allows_topic_reset=config.topic_tracking_reset_allowed,
                 manners=self._ground.manners,
+                session_keys=session_key_settings.read(config.parsed) if config.cluster else None,
             ),
         )
 

@@ -48,19 +48,26 @@ class SessionKeySettings:
     verification_algorithms: tuple[str, ...]
 
 
-def check_algorithms(name: str, value: object) -> None:
+class _KnownAlgorithms:
     """Validator of keys that name one or several algorithms."""
-    for algorithm in value if isinstance(value, tuple) else (value,):
-        if algorithm not in DIGEST_BY_MAC:
-            known = ", ".join(DIGEST_BY_MAC)
-            raise invalid_value(
-                name,
-                str(algorithm),
-                f"the algorithm is not supported here; the supported algorithms are: [{known}]",
-            )
+
+    def __call__(self, name: str, value: object) -> None:
+        for algorithm in value if isinstance(value, tuple) else (value,):
+            if algorithm not in DIGEST_BY_MAC:
+                raise invalid_value(
+                    name,
+                    str(algorithm),
+                    f"the algorithm is not supported here; the supported algorithms are: {self}",
+                )
+
+    def __str__(self) -> str:
+        return f"[{', '.join(DIGEST_BY_MAC)}]"
 
 
-def session_key_settings(parsed: ParsedConfig) -> SessionKeySettings | None:
+check_algorithms: Final = _KnownAlgorithms()
+
+
+def read(parsed: ParsedConfig) -> SessionKeySettings | None:
     """The settings of a worker; None: its ``connect.protocol`` does not sign.
 
     Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connectd.configdef import overrides, validators, worker_keys_rest
+from connectd.configdef import overrides, session_key_settings, validators, worker_keys_rest
 from connectd.configdef.definition import (
     REQUIRED,
     ConfigDef,
@@ -67,17 +67,18 @@ def _cluster() -> list[ConfigKey]:
         "How long a worker that could not catch up stays out of the group (eager only).",
         _NOT_NEGATIVE)
     key("inter.worker.key.generation.algorithm", _STRING, "HmacSHA256", _LOW,
-        "Algorithm of the key that signs requests between workers.", validators.non_empty)
+        "Algorithm of the key that signs requests between workers.",
+        session_key_settings.check_algorithms)
     key("inter.worker.key.size", _INT, None, _LOW,
         "Length of that key in bits; not set: what the algorithm asks for.",
         validators.optional(_POSITIVE))
     key("inter.worker.key.ttl.ms", _INT, 3_600_000, _LOW,
         "Age at which that key is replaced; 0 never replaces it.", _NOT_NEGATIVE)
     key("inter.worker.signature.algorithm", _STRING, "HmacSHA256", _LOW,
-        "Algorithm that signs this worker's requests.", validators.non_empty)
+        "Algorithm that signs this worker's requests.", session_key_settings.check_algorithms)
     key("inter.worker.verification.algorithms", _LIST, ("HmacSHA256",), _LOW,
         "Algorithms accepted from other workers; inter.worker.signature.algorithm must be one.",
-        validators.non_empty_list())
+        session_key_settings.check_algorithms)
     return group.keys
 
 
