@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from connectd.configdef import values
 from connectd.configdef.definition import ConfigDef, ConfigType
@@ -119,8 +119,8 @@ class Cast:
             members = expected.map_for(_PURPOSE, value)
             changed = {name: cast(members.get(name), kind) for name, kind in self._by_field.items()}
             return self.side.replaced(record, None, {**members, **changed})
+        cast_schema = self._schemas.get(expected.with_fields(schema), self._struct_schema)
         struct = expected.struct_for(_PURPOSE, value, schema)
-        cast_schema = self._schemas.get(schema, self._struct_schema)
         members = {
             field.name: self._cast_field(
                 field, or_default(field.schema, stored) if self._with_default else stored
@@ -136,7 +136,7 @@ class Cast:
     def _whole_schema(self, schema: Schema) -> Schema:
         if self._whole is None:
             return schema
-        return _cast_schema(schema, self._whole)
+        return replace(schema, **vars(_cast_schema(schema, self._whole)) | _basics(schema))
 
     def _struct_schema(self, schema: Schema) -> Schema:
         fields = [
@@ -158,6 +158,11 @@ class CastValue(Cast):
     """``Cast$Value``."""
 
     side = Side.VALUE
+
+
+def _basics(schema: Schema) -> dict[str, Any]:
+    """What the schema of a whole key or value keeps: even the name of a logical type."""
+    return {name: getattr(schema, name) for name in ("name", "version", "doc", "parameters")}
 
 
 def _cast_schema(schema: Schema, kind: SchemaType) -> Schema:

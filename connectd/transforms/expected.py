@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from connectd.errors import TransformError
-from connectd.model.schema import Schema, Struct
+from connectd.model.schema import Schema, SchemaType, Struct
 from connectd.transforms import java_types
 
 
@@ -36,6 +36,17 @@ def map_for(purpose: str, value: object) -> dict[str, object]:
         "Only Map objects supported in absence of schema for "
         f"[{purpose}], found: {java_types.class_name(value)}"
     )
+
+
+def with_fields(schema: Schema) -> Schema:
+    """The schema of a struct.
+
+    Raises:
+        TransformError: it is that of something else.
+    """
+    if schema.type is SchemaType.STRUCT:
+        return schema
+    raise TransformError("Cannot list fields on non-struct type")
 
 
 def schema_for(purpose: str, schema: Schema | None) -> Schema:

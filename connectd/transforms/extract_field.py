@@ -56,6 +56,8 @@ class ExtractField:
             if found.type is SchemaType.MAP:
                 found = found.value_schema
                 continue
+            if found.type is not SchemaType.STRUCT:
+                raise TransformError("Cannot look up fields on non-struct type")
             field = found.field(step)
             found = None if field is None else field.schema
         if found is None:

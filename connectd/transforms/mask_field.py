@@ -114,8 +114,9 @@ def _replaced(value: object, replacement: str, schema: Schema | None) -> object:
             case str():
                 return replacement
     except (ValueError, ArithmeticError):
+        wanted = "number" if isinstance(value, Decimal) else "a number"
         raise TransformError(
-            f"Unable to convert {replacement} (class java.lang.String) to number"
+            f"Unable to convert {replacement} (class java.lang.String) to {wanted}"
         ) from None
     name = java_types.class_name(value, schema)
     raise TransformError(f"Cannot mask value of type class {name} with custom replacement.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar, Final
 
 from connectd.configdef.definition import ConfigDef, ConfigType
@@ -89,7 +88,7 @@ class ReplaceField:
             for field in schema.fields
             if self._keeps(field.name)
         ]
-        return replace(derived.struct_like(schema, fields), optional=schema.optional)
+        return derived.struct_like(schema, fields)
 
 
 class ReplaceFieldKey(ReplaceField):

@@ -37,9 +37,8 @@ class SetSchemaMetadata:
         schema, value = self.side.of(record)
         if schema is None and value is None:
             return record
-        named = self._schemas.get(
-            expected.schema_for("updating schema metadata", schema), self._named_schema
-        )
+        found = expected.schema_for("updating schema metadata", schema)
+        named = self._schemas.get(expected.with_fields(found), self._named_schema)
         if isinstance(value, Struct):
             members = {
                 field.name: value.get(field.name, with_default=self._with_default)

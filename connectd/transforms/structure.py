@@ -54,9 +54,8 @@ class Flatten:
                 yield full, member
             else:
                 raise TransformError(
-                    "Flatten transformation does not support class "
-                    f"{java_types.class_name(member)} for record without schemas (for field "
-                    f"{full})."
+                    "Flatten transformation was passed a value of type class "
+                    f"{java_types.class_name(member)} which is not supported by Connect's data API"
                 )
 
     def _struct_members(self, prefix: str, struct: Struct) -> Iterator[tuple[str, object]]:
@@ -71,7 +70,7 @@ class Flatten:
     def _flat_schema(self, schema: Schema) -> Schema:
         default = schema.default if isinstance(schema.default, Struct) else None
         fields = list(self._flat_fields("", schema, schema.optional, default))
-        flat = replace(derived.struct_like(schema, fields), optional=schema.optional)
+        flat = derived.struct_like(schema, fields)
         if default is None:
             return flat
         members = dict(self._struct_members("", default))

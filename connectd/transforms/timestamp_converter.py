@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
+from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError, TransformError
 from connectd.model import logical
 from connectd.model.record import SourceRecord
@@ -59,11 +60,12 @@ class TimestampConverter:
     def _compiled(self) -> DateFormat:
         try:
             return DateFormat(self._pattern)
-        except DateFormatError:
-            raise ConfigError(
+        except DateFormatError as error:
+            raise invalid_value(
                 "TimestampConverter requires a SimpleDateFormat-compatible pattern for string "
-                f"timestamps: {self._pattern}"
-            ) from None
+                f"timestamps: {self._pattern}",
+                f"java.lang.IllegalArgumentException: {error}",
+            ) from error
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -78,10 +80,10 @@ class TimestampConverter:
         if not self._field:
             other = self._schemas.get(schema, self._target_schema)
             return self.side.replaced(record, other, self._converted(value, schema))
-        if value is None:
-            return self.side.replaced(record, self._schemas.get(schema, self._struct_schema), None)
-        struct = expected.struct_for(_PURPOSE, value, schema)
-        other = self._schemas.get(schema, self._struct_schema)
+        struct = None if value is None else expected.struct_for(_PURPOSE, value, schema)
+        other = self._schemas.get(expected.with_fields(schema), self._struct_schema)
+        if struct is None:
+            return self.side.replaced(record, other, None)
         members = {}
         for field, stored in struct.items():
             member = or_default(field.schema, stored) if self._with_default else stored
