@@ -39,9 +39,11 @@ from connectd.errors import (
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
 from connectd.plugins import spi
+from connectd.plugins.registry import PluginRegistry
 from connectd.rest.api import create_api
 from connectd.rest.server import RestServer
 from connectd.runtime.herder import Herder
+from connectd.runtime.loop_watch import LoopWatch
 
 _log = structlog.get_logger(__name__)
 
@@ -57,9 +59,13 @@ _BROKER_QUIET_S = 3.0
 class WorkerApp:
     """All objects of one worker process. Made and used on its event loop."""
 
-    def __init__(self, config: WorkerConfig, connectors: Sequence[ConnectorFile] = ()) -> None:
+    def __init__(
+        self, config: WorkerConfig, connectors: Sequence[ConnectorFile], registry: PluginRegistry
+    ) -> None:
         self._config = config
         self._connectors = connectors
+        self._registry = registry
+        self._watch = LoopWatch()
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
         self._aws = AwsClientPool(self._clock)
@@ -102,6 +108,7 @@ class WorkerApp:
             url = self._config.rest.advertised.url(bound, _machine_address())
             self._herder = herder = self._wiring().herder(url)
             self._listen_to_signals()
+            self._watch.start()
             self._jobs.spawn("herder", self._serve(herder))
             self._jobs.spawn(
                 "rest",
@@ -198,11 +205,12 @@ class WorkerApp:
         self._rest.close()
         await self._producers.close(deadline_s=_CLIENTS_S)
         await self._aws.close()
+        self._watch.stop()
 
     def _wiring(self) -> wiring.Wiring:
         parts = wiring.Parts(
             clock=self._clock,
-            registry=plugin_registry(),
+            registry=self._registry,
             services=self._services,
             producers=self._producers,
             cluster_id=lambda: self._cluster_id,
@@ -224,9 +232,15 @@ def _machine_address() -> str:
         return "127.0.0.1"
 
 
-async def run_worker(config: WorkerConfig, connectors: Sequence[ConnectorFile] = ()) -> ExitCode:
+async def run_worker(
+    config: WorkerConfig,
+    connectors: Sequence[ConnectorFile] = (),
+    *,
+    registry: PluginRegistry | None = None,
+) -> ExitCode:
     """Run a worker until it is told to stop; raises what made it fail.
 
     ``connectors`` are created one after the other; the first that cannot be ends the worker.
+    ``registry`` has its plugins: those that come with connectd, unless another one is given.
     """
-    return await WorkerApp(config, connectors).run()
+    return await WorkerApp(config, connectors, registry or plugin_registry()).run()

@@ -33,6 +33,7 @@ from connectd.runtime.lives import LifeMaker, LifeSettings
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskRunner, TaskSpec
 from connectd.runtime.validation import ValidationThreads
+from connectd.runtime.watched_task import WatchedTask
 from connectd.runtime.worker import Worker
 from connectd.stores import protocols
 
@@ -162,7 +163,7 @@ class Wiring:
         task_class = self._connector_class(config.get("connector.class", "")).task_class()
         framework = parsing.parse(SOURCE_DEF, config)
         return SourceTaskRunner(
-            task=task_class(),
+            task=WatchedTask(task_class(), spec.task_id),
             context=_TaskContext(
                 connector=connector,
                 task=spec.task_id.task,

@@ -24,6 +24,7 @@ from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
 from connectd.plugins import spi
+from connectd.runtime.loop_watch import foreign
 from connectd.runtime.statuses import StatusPen
 from connectd.stores import protocols
 
@@ -160,7 +161,8 @@ class ConnectorLife:
     async def _ensure_instance(self) -> spi.SourceConnector:
         if self._instance is None:
             self._resolved = await self._spec.resolve(self.config)
-            self._instance = self._spec.create(self._resolved)
+            with foreign(f"creating connector {self.name}"):
+                self._instance = self._spec.create(self._resolved)
         return self._instance
 
     async def _take_step(self) -> None:
@@ -198,7 +200,8 @@ class ConnectorLife:
         context = _Context(self._spec, self.fail)
         try:
             async with asyncio.timeout(self._start_deadline_s) as limit:
-                await instance.start(context, self._resolved)
+                with foreign(f"starting connector {self.name}"):
+                    await instance.start(context, self._resolved)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -212,7 +215,8 @@ class ConnectorLife:
             return
         self._needs_stop = False
         try:
-            await self._instance.stop()
+            with foreign(f"stopping connector {self.name}"):
+                await self._instance.stop()
         except Exception as error:
             if raises:
                 raise
@@ -273,7 +277,8 @@ class ConnectorLife:
         """Ask the running instance for task configs; raises what it raises."""
         if self._instance is None or self._pen.state is not State.RUNNING:
             raise ConnectdError(f"connector {self.name} is not running")
-        return await self._instance.task_configs(tasks_max)
+        with foreign(f"computing task configs of connector {self.name}"):
+            return await self._instance.task_configs(tasks_max)
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """What the instance shows of inputs that no task serves."""

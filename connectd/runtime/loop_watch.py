@@ -1,0 +1,184 @@
+"""Plugin code that blocks the event loop: found by a thread, named, and interrupted.
+
+Everything of a worker runs on one event loop, plugins too. One that waits without ``await`` (a
+``sleep``, a socket, a lock) would stop the REST API, every other connector and the heartbeats with
+it. A thread looks whether the loop still turns. When it does not, the job that stands still is
+interrupted where it stands: it gets a ``BlockedLoopError``, fails as from any other error, its
+status says in which line, and everything else goes on.
+
+Only plugin code is interrupted: what runs inside of ``foreign(...)``, and jobs started from there.
+Our own code that blocks is a defect, and only reported, with its stack.
+
+Waiting and working are told apart by the processor time of the loop's thread. Waiting is never
+right, so that little of it is enough; work may be slow on a busy machine, and gets longer. Time is
+counted in looks of the watching thread, so that a process that was stopped and goes on is innocent.
+
+How: the thread sends SIGURG (ignored where nobody listens, and of no use to anybody else) to the
+loop's thread, whose handler raises. System calls are interrupted by that, Python code at its next
+step; a library in C that never returns is not. State: all of the watching thread, except the pulse,
+which the loop's thread writes and the watching thread reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Final
+
+import structlog
+
+from connectd.errors import FatalTaskError
+
+_log = structlog.get_logger(__name__)
+
+PULSE_S: Final = 0.1
+"""Time between two signs of life of the loop, and between two looks at it."""
+
+WAITING_MAX_S: Final = 0.7
+"""So long plugin code may wait without ``await``: every other request then takes under a second."""
+
+WORKING_MAX_S: Final = 5.0
+"""So long it may work without a break: more than loading a large library on a busy machine."""
+
+_WAITS_BELOW: Final = 0.05
+"""A thread that uses less than this part of a processor waits."""
+
+_STACK_FRAMES_MAX: Final = 12
+
+_foreign: ContextVar[str | None] = ContextVar("foreign_code", default=None)
+
+
+class BlockedLoopError(FatalTaskError):
+    """Plugin code has blocked the event loop and was interrupted."""
+
+
+@contextlib.contextmanager
+def foreign(doing: str) -> Iterator[None]:
+    """Mark plugin code, by what it does: ``starting connector s``. Jobs started inside inherit."""
+    token = _foreign.set(doing)
+    try:
+        yield
+    finally:
+        _foreign.reset(token)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long plugin code may block, in seconds."""
+
+    waiting_s: float = WAITING_MAX_S
+    working_s: float = WORKING_MAX_S
+
+
+class LoopWatch:
+    """Watches the running loop, which must be that of the main thread: only it takes signals."""
+
+    def __init__(self, limits: Limits = Limits()) -> None:
+        self._limits = limits
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pulse = 0
+        self._pulse_timer: asyncio.TimerHandle | None = None
+        self._suspect: asyncio.Task[Any] | None = None
+        self._blocked_s = 0.0
+        self._is_stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._handler_before: Any = signal.SIG_DFL
+
+    def start(self) -> None:
+        """Begin to watch; without effect when the loop runs in another thread than the main one."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._loop = asyncio.get_running_loop()
+        self._handler_before = signal.signal(signal.SIGURG, self._interrupt)
+        self._beat()
+        self._thread = threading.Thread(target=self._watch, name="loop-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End watching. Idempotent."""
+        self._is_stopped.set()
+        if self._pulse_timer is not None:
+            self._pulse_timer.cancel()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+            signal.signal(signal.SIGURG, self._handler_before)
+
+    def _beat(self) -> None:
+        self._pulse += 1
+        self._pulse_timer = asyncio.get_running_loop().call_later(PULSE_S, self._beat)
+
+    # -- the watching thread --------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        main_id = threading.main_thread().ident
+        assert main_id is not None, "the main thread runs"
+        processor_clock = time.pthread_getcpuclockid(main_id)
+        pulse, stall = -1, _Stall()
+        while not self._is_stopped.wait(PULSE_S):
+            used_s = time.clock_gettime(processor_clock)
+            if self._pulse != pulse:
+                pulse, stall = self._pulse, _Stall(used_from_s=used_s)
+                continue
+            stall.looks += 1
+            self._judge(stall, used_s - stall.used_from_s, main_id)
+
+    def _judge(self, stall: _Stall, used_s: float, main_id: int) -> None:
+        blocked_s = stall.looks * PULSE_S
+        waits = used_s < blocked_s * _WAITS_BELOW
+        limit_s = self._limits.waiting_s if waits else self._limits.working_s
+        if blocked_s < limit_s:
+            return
+        job, frames = asyncio.current_task(self._loop), _frames_of(main_id)
+        if blocked_s >= stall.next_interrupt_s:
+            stall.next_interrupt_s = blocked_s + limit_s
+            self._suspect, self._blocked_s = job, blocked_s
+            signal.pthread_kill(main_id, signal.SIGURG)
+        if not stall.is_reported:
+            stall.is_reported = True
+            _log.warning(
+                "the event loop is blocked: nothing else is served meanwhile",
+                job=None if job is None else job.get_name(),
+                blocked_s=round(blocked_s, 1),
+                waits=waits,
+                frames=frames,
+            )
+
+    # -- the loop's thread ----------------------------------------------------------------------
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        suspect, self._suspect = self._suspect, None
+        doing = _foreign.get()
+        if suspect is None or doing is None or asyncio.current_task() is not suspect:
+            return  # it has moved on meanwhile, or it is our own code
+        place = "" if frame is None else f" in {frame.f_code.co_filename}:{frame.f_lineno}"
+        raise BlockedLoopError(
+            f"{doing}: blocked the worker's event loop for {self._blocked_s:.1f} s{place} and was "
+            "interrupted; plugin code that waits must await, or wait in a thread"
+        )
+
+
+@dataclass
+class _Stall:
+    """One time in which the loop does not turn, as the watching thread sees it."""
+
+    used_from_s: float = 0.0
+    looks: int = 0
+    is_reported: bool = False
+    next_interrupt_s: float = 0.0
+
+
+def _frames_of(thread_id: int) -> list[str]:
+    """Where a thread stands, innermost last."""
+    frame = sys._current_frames().get(thread_id)
+    frames = traceback.extract_stack(frame)[-_STACK_FRAMES_MAX:] if frame is not None else []
+    return [f"{each.filename}:{each.lineno} {each.name}" for each in frames]

@@ -1,0 +1,38 @@
+"""A source task whose code is marked as a plugin's: it may not block the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from connectd.model.cluster import Config
+from connectd.model.ids import ConnectorTaskId
+from connectd.model.record import Emission
+from connectd.plugins import spi
+from connectd.runtime.loop_watch import foreign
+
+
+class WatchedTask:
+    """Passes every call on to ``task`` (``spi.SourceTask``), in view of the loop's watch."""
+
+    def __init__(self, task: spi.SourceTask, task_id: ConnectorTaskId) -> None:
+        self._task = task
+        self._id = task_id
+
+    async def start(self, context: spi.TaskContext, config: Config) -> None:
+        """See ``spi.SourceTask``."""
+        with foreign(f"starting task {self._id}"):
+            await self._task.start(context, config)
+
+    async def poll(self) -> Sequence[Emission]:
+        """See ``spi.SourceTask``."""
+        with foreign(f"polling task {self._id}"):
+            return await self._task.poll()
+
+    async def stop(self) -> None:
+        """See ``spi.SourceTask``."""
+        with foreign(f"stopping task {self._id}"):
+            await self._task.stop()
+
+    def tables(self) -> Sequence[Mapping[str, object]]:
+        """See ``spi.SourceTask``."""
+        return self._task.tables()
