@@ -6,11 +6,17 @@ another worker.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable
+from typing import Final
 
 from connectd.runtime.reconfiguration import Reconfiguration
 from connectd.runtime.requests import stage
 from connectd.runtime.worker import Worker
+
+_TASKS_S: Final = 5.0
+"""How long tasks that are starting are waited for: clients like to see them, and may look again."""
 
 
 class Effects:
@@ -41,4 +47,7 @@ class Effects:
             if life.failure is None:
                 self._apply_latest()  # the task set that has just been published
                 await self._worker.wait_settled(connector)
+                with contextlib.suppress(TimeoutError):  # slow tasks show by themselves
+                    async with asyncio.timeout(_TASKS_S):
+                        await self._worker.wait_tasks_told(connector)
             return life.failure

@@ -52,6 +52,7 @@ class TaskLife:
         self._is_stopping = False
         self._stop_wanted = asyncio.Event()
         self._begun = asyncio.Event()
+        self._told = asyncio.Event()
         self._ended = asyncio.Event()
 
     def start(self) -> None:
@@ -77,9 +78,14 @@ class TaskLife:
         finally:
             self._ended.set()
             self._begun.set()
+            self._told.set()
+
+    def _report(self, event: LifecycleEvent, error: Exception | None = None) -> None:
+        self._pen.report(event, error)
+        self._told.set()
 
     async def _make_runner(self) -> TaskRunner:
-        self._runner = runner = await self._create(self._pen.report, lambda: self._target)
+        self._runner = runner = await self._create(self._report, lambda: self._target)
         return runner
 
     @property
@@ -144,6 +150,10 @@ class TaskLife:
     async def wait_begun(self) -> None:
         """Wait until there is a runner, or will be none (``failed_to_start``)."""
         await self._begun.wait()
+
+    async def wait_told(self) -> None:
+        """Wait until its status says something of this life."""
+        await self._told.wait()
 
     @property
     def has_ended(self) -> bool:

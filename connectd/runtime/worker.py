@@ -148,6 +148,12 @@ class Worker:
         if supervisor is not None:
             await supervisor.wait_converged()
 
+    async def wait_tasks_told(self, connector: str) -> None:
+        """Wait until every task of a connector that runs here has a status of its own."""
+        supervisor = self._supervisors.get(connector)
+        for life in () if supervisor is None else supervisor.task_lives().values():
+            await life.wait_told()
+
     def connector_life(self, connector: str) -> ConnectorLife | None:
         """The life of a connector's instance, None if it does not run here."""
         supervisor = self._supervisors.get(connector)
