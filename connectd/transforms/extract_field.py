@@ -93,6 +93,7 @@ class ExtractFieldValue(ExtractField):
 _CONFIG_DEF: Final = ConfigDef(
     [
         declared.key("field", ConfigType.STRING, "The field to take.", declared.MEDIUM),
+        declared.REPLACE_NULL,
         declared.key(
             "field.syntax.version",
             ConfigType.STRING,
@@ -102,6 +103,5 @@ _CONFIG_DEF: Final = ConfigDef(
             "V1",
             validators.one_of("V1", "V2", ignore_case=True),
         ),
-        declared.REPLACE_NULL,
     ]
 )
