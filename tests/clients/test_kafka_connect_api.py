@@ -9,7 +9,7 @@ import pytest
 from tests.clients.interpreter import ClientError, Interpreter
 from tests.integration.worker_rig import Rig
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
 
 @pytest.fixture

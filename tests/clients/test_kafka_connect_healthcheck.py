@@ -14,7 +14,7 @@ from tests.harness.processes import ManagedProcess, free_ports, wait_for
 from tests.harness.worker import RestAnswer, rest_request
 from tests.integration.worker_rig import Rig
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
 START_DEADLINE_S = 30.0
 

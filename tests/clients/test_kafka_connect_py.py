@@ -12,7 +12,7 @@ from tests.clients.interpreter import ClientError, Interpreter
 from tests.harness.client_env import ClientEnv, CommandAnswer
 from tests.integration.worker_rig import Rig
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
 
 class CommandLine:

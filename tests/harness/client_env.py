@@ -133,11 +133,11 @@ def _install(env: ClientEnv, lock_file: Path) -> None:
     _say("installing the public clients into an environment of their own (once) ...")
     started = time.monotonic()
     shutil.rmtree(env.home, ignore_errors=True)
-    pip = [str(env.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", str(env.python), "--disable-pip-version-check"]
     only_the_lock = ["--no-deps", "--require-hashes", "--only-binary", ":all:"]
     for command in (
-        [sys.executable, "-m", "venv", str(env.home)],
-        [*pip, *only_the_lock, "--requirement", str(lock_file)],
+        [sys.executable, "-m", "venv", "--without-pip", str(env.home)],
+        [*pip, "install", "--quiet", *only_the_lock, "--requirement", str(lock_file)],
     ):
         _run_to_success(command)
     _mark(env).touch()
