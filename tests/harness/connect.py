@@ -1,8 +1,10 @@
 """A real Apache Kafka Connect worker as its own process: the judge of what connectd answers.
 
-``RealConnectWorker`` has the shape of ``WorkerProcess``; what differs is the program. Its plugins
-(file connectors and Kafka's own test connectors) stand on the plugin path and not on the class
-path, as on a worker in production. The jars come from ``jars.CONNECT``.
+``RealConnectWorker`` has the shape of ``WorkerProcess``; what differs is the program. The file
+connectors stand on the plugin path and not on the class path, as on a worker in production. Kafka's
+own test connectors must stand on the class path: the worker loads classes of their package from
+nowhere else (it lists them when they are on the plugin path, and then cannot find them). The jars
+come from ``jars.CONNECT``.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from tests.harness.jars import Jar
 from tests.harness.worker import REST_TIMEOUT_S, WorkerProcess
 
 HEAP = "400m"
-PLUGIN_ARTIFACTS = ("connect-file", "connect-test-plugins")
+PLUGIN_ARTIFACTS = ("connect-file",)
 
 
 class RealConnectWorker(WorkerProcess):
