@@ -239,6 +239,14 @@ class Converter(Protocol):
 
     spec: ConverterSpec
 
+    def __init__(self, spec: ConverterSpec) -> None:
+        """Made for its settings.
+
+        Raises:
+            ConfigError: one of them cannot be used.
+        """
+        ...
+
     @classmethod
     def config_def(cls) -> ConfigDef:
         """Its settings, without the ``key.converter.`` or ``value.converter.`` prefix."""
@@ -257,6 +265,14 @@ class HeaderConverter(Protocol):
     """The value of a record's header to bytes; immutable after construction."""
 
     spec: ConverterSpec
+
+    def __init__(self, spec: ConverterSpec) -> None:
+        """Made for its settings.
+
+        Raises:
+            ConfigError: one of them cannot be used.
+        """
+        ...
 
     @classmethod
     def config_def(cls) -> ConfigDef:
