@@ -1,4 +1,4 @@
-"""One suite for every backing store: in memory, and on a broker's compacted topics.
+"""One suite for every backing store: those of a standalone worker, and compacted topics.
 
 A store on Kafka shows a status when it has been read back; ``flush`` waits for that, in memory it
 is a matter of course.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -20,6 +21,7 @@ from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import State, TargetState
 from connectd.model.status import Status, TopicStatus
+from connectd.stores.file_offset import FileOffsetStore
 from connectd.stores.kafka_config import KafkaConfigStore
 from connectd.stores.kafka_offset import KafkaOffsetStore
 from connectd.stores.kafka_status import KafkaStatusStore
@@ -45,10 +47,16 @@ def _no_failure(error: WorkerError) -> None:
     raise AssertionError(error)
 
 
-@pytest.fixture(params=["memory", pytest.param("kafka", marks=pytest.mark.kafka)])
-def stores(request: pytest.FixtureRequest) -> Stores:
+@pytest.fixture(params=["memory", "file", pytest.param("kafka", marks=pytest.mark.kafka)])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
     if request.param == "memory":
         return Stores(MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore)
+    if request.param == "file":
+
+        def in_file() -> FileOffsetStore:
+            return FileOffsetStore(tmp_path / "offsets", write_deadline_s=DEADLINE_S)
+
+        return Stores(MemoryConfigStore, in_file, MemoryStatusStore)
     bootstrap = request.getfixturevalue("kafka_broker").bootstrap
     prefix = request.getfixturevalue("kafka_prefix")
 
