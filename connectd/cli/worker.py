@@ -52,7 +52,7 @@ on from there; so it does the other way round.
 A connector's file is a properties file, a flat JSON object, or what one would send to POST
 /connectors: {{"name": …, "config": {{…}}, "initial_state": "RUNNING" | "PAUSED" | "STOPPED"}}.
 {_OVERRIDES}
-Exit codes, and those of connect-standalone in the same case:
+Exit codes: (in brackets: those of connect-standalone in the same case)
   0  stopped; everything that Kafka acknowledged is committed               (0)
   1  a service of the worker, or a connector that was given here, failed    (3)
   2  usage, a configuration or a file that cannot be used; a broken
