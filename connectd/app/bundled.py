@@ -17,10 +17,12 @@ from connectd.connectors.file.connector import FileStreamSourceConnector
 from connectd.connectors.tools.mock import MockSourceConnector
 from connectd.connectors.tools.schema_source import SchemaSourceConnector
 from connectd.connectors.tools.verifiable_source import VerifiableSourceConnector
+from connectd.converters import catalogue as converters
 from connectd.converters.json_converter import JsonConverter
+from connectd.converters.string_converter import StringConverter
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 from connectd.plugins.spi import SourceConnector
-from connectd.transforms import catalogue
+from connectd.transforms import catalogue as transforms
 
 _KAFKA_SOURCES: Final[Mapping[str, type[SourceConnector]]] = {
     "org.apache.kafka.connect.file.FileStreamSourceConnector": FileStreamSourceConnector,
@@ -45,18 +47,13 @@ def plugin_registry() -> PluginRegistry:
     )
     for name, connector in _KAFKA_SOURCES.items():
         registry.register(PluginDesc(name, PluginKind.SOURCE, connectd.__version__, connector))
-    registry.register(
-        PluginDesc(
-            class_name="org.apache.kafka.connect.json.JsonConverter",
-            kind=PluginKind.CONVERTER,
-            version=connectd.__version__,
-            cls=JsonConverter,
-        )
+    kinds: tuple[tuple[PluginKind, Mapping[str, type]], ...] = (
+        (PluginKind.CONVERTER, converters.CONVERTERS),
+        (PluginKind.HEADER_CONVERTER, converters.HEADER_CONVERTERS),
+        (PluginKind.TRANSFORMATION, transforms.TRANSFORMATIONS),
+        (PluginKind.PREDICATE, transforms.PREDICATES),
     )
-    for kind, classes in (
-        (PluginKind.TRANSFORMATION, catalogue.TRANSFORMATIONS),
-        (PluginKind.PREDICATE, catalogue.PREDICATES),
-    ):
+    for kind, classes in kinds:
         for name, cls in classes.items():
             registry.register(PluginDesc(name, kind, connectd.__version__, cls))
     return registry
@@ -72,10 +69,13 @@ def documented_plugins() -> list[tuple[str, ConfigDef]]:
             for name, connector in _KAFKA_SOURCES.items()
             if connector.config_def().names()
         ),
-        (JsonConverter.class_name, JsonConverter.config_def()),
+        *(
+            (name, converters.CONVERTERS[name].config_def())
+            for name in (JsonConverter.class_name, StringConverter.class_name)
+        ),
         *(
             (name, cls.config_def())
-            for name, cls in {**catalogue.TRANSFORMATIONS, **catalogue.PREDICATES}.items()
+            for name, cls in {**transforms.TRANSFORMATIONS, **transforms.PREDICATES}.items()
             if not name.endswith("$Key") and cls.config_def().names()
         ),
     ]

@@ -175,6 +175,7 @@ class Wiring:
             converters=Converters(
                 key=layering.make_converter("key", self._parts.registry, self._config, config),
                 value=layering.make_converter("value", self._parts.registry, self._config, config),
+                header=layering.make_header_converter(self._parts.registry, self._config, config),
                 transforms=chaining.make_chain(self._parts.registry, config),
             ),
             producers=_PoolLease(

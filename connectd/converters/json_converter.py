@@ -10,39 +10,31 @@ Pure and safe in any thread; the cache of schema texts is a matter of speed alon
 
 from __future__ import annotations
 
-import base64
-import struct
-from collections.abc import Callable
 from typing import ClassVar
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from connectd.converters.declared import CONVERTER_TYPE, ForHeaders
 from connectd.errors import ConvertError
-from connectd.model import java_json
+from connectd.model import connect_json, java_json
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema, SchemaType, Struct
-
-_INTEGER_BITS = {
-    SchemaType.INT8: 8,
-    SchemaType.INT16: 16,
-    SchemaType.INT32: 32,
-    SchemaType.INT64: 64,
-}
-
-_FLOAT32_DIGITS_MAX = 9
-"""So many decimal digits tell any two single-precision numbers apart (IEEE 754)."""
+from connectd.model.schema import Schema
 
 _SCHEMAS_CACHED_MAX = 1000
 
 
-class JsonConverter:
+class JsonConverter(ForHeaders):
     """Writes keys and values as JSON."""
 
     class_name: ClassVar[str] = "org.apache.kafka.connect.json.JsonConverter"
 
     def __init__(self, spec: ConverterSpec) -> None:
         self.spec = spec
-        self._carries_schema = spec.setting("schemas.enable", "true").strip().lower() == "true"
+        self._carries_schema = _is_true(spec.setting("schemas.enable", "true"))
+        self._form = connect_json.JsonForm(
+            replaces_nulls=_is_true(spec.setting("replace.null.with.default", "true")),
+            has_decimals_as_numbers=spec.setting("decimal.format", "BASE64").upper() == "NUMERIC",
+        )
         self._cache_size = int(spec.setting("schemas.cache.size", str(_SCHEMAS_CACHED_MAX)))
         # By identity, because hashing a struct schema costs as much as writing it. The schema is
         # kept beside its text so that its identity is not given to another one.
@@ -55,7 +47,7 @@ class JsonConverter:
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        """Kafka's keys; those about decimals and defaults change nothing that is written here."""
+        """Kafka's keys; ``schema.content`` concerns reading alone."""
         return _CONFIG_DEF
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
@@ -67,7 +59,7 @@ class JsonConverter:
         """
         if schema is None and value is None:
             return None
-        payload = _json_bytes(_payload(schema, value))
+        payload = _json_bytes(self._form.payload(schema, value))
         if not self._carries_schema:
             return payload
         return b'{"schema":' + self._schema_json(schema) + b',"payload":' + payload + b"}"
@@ -78,136 +70,15 @@ class JsonConverter:
         cached = self._schema_json_by_id.get(id(schema))
         if cached is not None:
             return cached[1]
-        text = _json_bytes(java_json.schema_members(schema))
+        text = _json_bytes(self._form.schema(schema))
         if len(self._schema_json_by_id) >= self._cache_size:
             self._schema_json_by_id.clear()
         self._schema_json_by_id[id(schema)] = (schema, text)
         return text
 
 
-def _payload(schema: Schema | None, value: object) -> object:
-    """A value in a form whose JSON text is right."""
-    if schema is None:
-        return _payload_without_schema(value)
-    if value is None:
-        if not schema.optional:
-            raise ConvertError(
-                "Conversion error: null value for field that is required and has no default value"
-            )
-        return None
-    return _PAYLOAD_BY_TYPE[schema.type](schema, value)
-
-
-def _integer(schema: Schema, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _invalid_type(schema, value)
-    bits = _INTEGER_BITS[schema.type]
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ConvertError(
-            f"Invalid value for {schema.type.name}: {value} has more than {bits} bits"
-        )
-    return value
-
-
-def _float64(schema: Schema, value: object) -> object:
-    if not isinstance(value, float):
-        raise _invalid_type(schema, value)
-    return java_json.double(value)
-
-
-def _float32(schema: Schema, value: object) -> object:
-    if not isinstance(value, float):
-        raise _invalid_type(schema, value)
-    stored = _single_precision(value)
-    if stored is None:
-        raise ConvertError(f"Invalid value for FLOAT32: {value} is out of range")
-    (single,) = struct.unpack(">f", stored)
-    texts = (f"{single:.{digits}g}" for digits in range(1, _FLOAT32_DIGITS_MAX + 1))
-    shortest = next((text for text in texts if _single_precision(float(text)) == stored), "")
-    return java_json.double(single, shortest)
-
-
-def _single_precision(value: float) -> bytes | None:
-    """The nearest single-precision number; None: there is none in its range."""
-    try:
-        return struct.pack(">f", value)
-    except OverflowError:
-        return None
-
-
-def _boolean(schema: Schema, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _invalid_type(schema, value)
-    return value
-
-
-def _string(schema: Schema, value: object) -> str:
-    if not isinstance(value, str):
-        raise _invalid_type(schema, value)
-    return value
-
-
-def _bytes(schema: Schema, value: object) -> str:
-    if not isinstance(value, bytes | bytearray | memoryview):
-        raise _invalid_type(schema, value)
-    return base64.b64encode(value).decode("ascii")
-
-
-def _struct(schema: Schema, value: object) -> dict[str, object]:
-    if not isinstance(value, Struct):
-        raise _invalid_type(schema, value)
-    if value.schema is not schema and value.schema != schema:
-        raise ConvertError(
-            f"Mismatching schema. Found a struct of {value.schema.name}, expected {schema.name}"
-        )
-    members: dict[str, object] = {}
-    for field, member in zip(schema.fields, value.values, strict=True):
-        try:
-            members[field.name] = _payload(field.schema, member)
-        except ConvertError as error:
-            raise ConvertError(f"field {field.name} of {schema.name}: {error}") from error
-    return members
-
-
-_PAYLOAD_BY_TYPE: dict[SchemaType, Callable[[Schema, object], object]] = {
-    SchemaType.INT8: _integer,
-    SchemaType.INT16: _integer,
-    SchemaType.INT32: _integer,
-    SchemaType.INT64: _integer,
-    SchemaType.FLOAT32: _float32,
-    SchemaType.FLOAT64: _float64,
-    SchemaType.BOOLEAN: _boolean,
-    SchemaType.STRING: _string,
-    SchemaType.BYTES: _bytes,
-    SchemaType.STRUCT: _struct,
-}
-
-
-def _payload_without_schema(value: object) -> object:
-    """What a value says about itself when no schema does: its own type, at every depth."""
-    match value:
-        case None | bool() | str():
-            return value
-        case int():
-            return _integer(Schema(SchemaType.INT64), value)
-        case float():
-            return java_json.double(value)
-        case bytes() | bytearray() | memoryview():
-            return base64.b64encode(value).decode("ascii")
-        case list() | tuple():
-            return [_payload_without_schema(element) for element in value]
-        case dict() if all(isinstance(name, str) for name in value):
-            return {name: _payload_without_schema(member) for name, member in value.items()}
-        case dict():
-            return [
-                [_payload_without_schema(name), _payload_without_schema(member)]
-                for name, member in value.items()
-            ]
-        case _:
-            raise ConvertError(
-                f"{type(value).__name__} without a schema has no corresponding schema type; "
-                "expected null, boolean, number, text, bytes, list or map"
-            )
+def _is_true(text: str) -> bool:
+    return text.strip().lower() == "true"
 
 
 def _json_bytes(value: object) -> bytes:
@@ -217,19 +88,9 @@ def _json_bytes(value: object) -> bytes:
         raise ConvertError(f"writing JSON: {error}") from error
 
 
-def _invalid_type(schema: Schema, value: object) -> ConvertError:
-    return ConvertError(f"Invalid type for {schema.type.name}: {type(value).__name__}")
-
-
 _CONFIG_DEF = ConfigDef(
     [
-        ConfigKey(
-            "converter.type",
-            ConfigType.STRING,
-            "What the converter is used for (key, value or header); set by the worker.",
-            Importance.LOW,
-            validator=validators.one_of("key", "value", "header"),
-        ),
+        CONVERTER_TYPE,
         ConfigKey(
             "schemas.enable",
             ConfigType.BOOLEAN,
@@ -266,8 +127,8 @@ _CONFIG_DEF = ConfigDef(
         ConfigKey(
             "decimal.format",
             ConfigType.STRING,
-            "BASE64 or NUMERIC: how Decimal values are written. The connectors of this product "
-            "make none.",
+            "How Decimal values are written: BASE64, the bytes of their digits as text, or "
+            "NUMERIC, a JSON number.",
             Importance.LOW,
             default="BASE64",
             group="Serialization",
@@ -279,8 +140,7 @@ _CONFIG_DEF = ConfigDef(
         ConfigKey(
             "replace.null.with.default",
             ConfigType.BOOLEAN,
-            "Write a field's default where its value is null. The connectors of this product "
-            "declare no defaults.",
+            "Write a field's default where its value is null.",
             Importance.LOW,
             default=True,
             group="Serialization",

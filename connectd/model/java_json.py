@@ -13,11 +13,7 @@ from decimal import Decimal
 
 import orjson
 
-from connectd.model.schema import Schema, SchemaType
-
-_PLAIN_NOTATION_MIN = 1e-3
-_PLAIN_NOTATION_END = 1e7
-"""Java writes floating-point numbers outside of these with an exponent."""
+from connectd.model import java_text
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 """A character that Java keeps as a pair of surrogates, in UTF-8."""
@@ -80,39 +76,22 @@ def _upper_hex(escape: re.Match[bytes]) -> bytes:
     return b"\\u" + found[2:].upper() if found[1:2] == b"u" else found
 
 
-def double(value: float, shortest: str | None = None) -> object:
-    """A number as ``Double.toString`` writes it, or the name of one that JSON lacks, as text.
+def double(value: float) -> object:
+    """A number as ``Double.toString`` writes it, or the name of one that JSON lacks, as text."""
+    text = java_text.double(value)
+    return orjson.Fragment(text) if math.isfinite(value) else text
 
-    ``shortest`` is the shortest decimal that rounds to ``value`` (by default that of a double).
-    Java asks for two digits at least, and of those with two takes the nearest (4.9E-324 where
-    Python says 5e-324).
+
+def single(value: float) -> object:
+    """The same of a single-precision number.
+
+    Raises:
+        ConvertError: it is out of their range.
     """
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    number = Decimal(repr(value) if shortest is None else shortest).normalize()
-    if len(number.as_tuple().digits) == 1:
-        number = Decimal(f"{value:.1e}").normalize()
-    if value == 0 or _PLAIN_NOTATION_MIN <= abs(value) < _PLAIN_NOTATION_END:
-        text = f"{number:f}"
-        return orjson.Fragment(text if "." in text else f"{text}.0")
-    sign, digits, _ = number.as_tuple()
-    first, *others = map(str, digits)
-    mantissa = f"{first}.{''.join(others) or '0'}"
-    return orjson.Fragment(f"{'-' if sign else ''}{mantissa}E{number.adjusted()}")
+    text = java_text.single(value)
+    return orjson.Fragment(text) if math.isfinite(value) else text
 
 
-def schema_members(schema: Schema) -> dict[str, object]:
-    """A schema as JsonConverter describes it, members in its order (spec kafka-connect E.2.2)."""
-    members: dict[str, object] = {"type": schema.type.value}
-    if schema.type is SchemaType.STRUCT:
-        members["fields"] = [
-            {**schema_members(field.schema), "field": field.name} for field in schema.fields
-        ]
-    members["optional"] = schema.optional
-    for name in ("name", "version", "doc"):
-        member = getattr(schema, name)
-        if member is not None:
-            members[name] = member
-    return members
+def number(value: Decimal) -> object:
+    """A decimal with all of its digits, in the form of ``BigDecimal.toString``."""
+    return orjson.Fragment(str(value))

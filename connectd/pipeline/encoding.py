@@ -23,7 +23,7 @@ from connectd.model.record import (
     SourceRecord,
 )
 from connectd.plugins.chaining import TransformChain
-from connectd.plugins.spi import Converter
+from connectd.plugins.spi import Converter, HeaderConverter
 
 _FAILURES_KEPT_MAX = 20
 """Failures remembered per page for the log; all are counted."""
@@ -40,6 +40,7 @@ class Converters:
 
     key: Converter
     value: Converter
+    header: HeaderConverter
     transforms: TransformChain = _NO_TRANSFORMS
 
 
@@ -100,17 +101,24 @@ class PageEncoding:
                     self.failures.append(error)
 
     def _convert(self, record: SourceRecord) -> RoutedRecord:
-        """Key and value, in Kafka's order."""
+        """Headers, key and value, in Kafka's order."""
         converters, topic = self._converters, record.topic
-        stage = "KEY_CONVERTER"
+        stage = "HEADER_CONVERTER"
         try:
+            headers = [
+                (name, converters.header.from_connect_header(topic, name, schema, value))
+                for name, schema, value in record.headers
+            ]
+            stage = "KEY_CONVERTER"
             key = converters.key.from_connect_data(topic, record.key_schema, record.key)
             stage = "VALUE_CONVERTER"
             value = converters.value.from_connect_data(topic, record.value_schema, record.value)
         except ConvertError as error:
             error.stage = stage
             raise
-        return RoutedRecord(topic, key, value, record.kafka_partition, _timestamp_ms(record))
+        return RoutedRecord(
+            topic, key, value, record.kafka_partition, _timestamp_ms(record), headers
+        )
 
 
 def _timestamp_ms(record: SourceRecord) -> int | None:

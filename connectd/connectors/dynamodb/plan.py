@@ -20,7 +20,7 @@ from connectd.connectors.dynamodb import document
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, RecordFacts, SourceInfo
 from connectd.connectors.dynamodb.keys import KeySchema
 from connectd.errors import InvariantError
-from connectd.model import java_json
+from connectd.model import connect_json, java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, Struct
 
@@ -145,7 +145,8 @@ def _carries_schema(converter: ConverterSpec) -> bool:
 def _schema_envelope(schema: Schema, is_carried: bool) -> tuple[bytes, bytes]:
     if not is_carried:
         return b"", b""
-    return b'{"schema":' + java_json.dumps(java_json.schema_members(schema)) + b',"payload":', b"}"
+    members = connect_json.JsonForm().schema(schema)
+    return b'{"schema":' + java_json.dumps(members) + b',"payload":', b"}"
 
 
 def _members(value: object) -> Any:

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from connectd.errors import RecordError, TransformError
+from connectd.errors import ConvertError, FatalTaskError, RecordError, TransformError
 from connectd.model.record import (
     ConverterSpec,
     EncodedPage,
     RecordList,
     RoutedPage,
+    RoutedRecord,
     SourceRecord,
 )
 from connectd.model.schema import Schema
@@ -27,6 +28,19 @@ class _Text:
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
         return None if value is None else str(value).encode()
+
+
+class _Header:
+    """A header converter that writes the name as well; refuses what is no text."""
+
+    spec = ConverterSpec("header")
+
+    def from_connect_header(
+        self, topic: str, name: str, schema: Schema | None, value: object
+    ) -> bytes | None:
+        if not isinstance(value, str):
+            raise ConvertError("no text")
+        return f"{name} {value}".encode()
 
 
 class _Page(RecordList):
@@ -52,7 +66,7 @@ class _Odd:
 def _converters(*, transformed: bool) -> Converters:
     text = _Text()
     chain = TransformChain((Step("odd", _Odd()),)) if transformed else TransformChain()  # type: ignore[arg-type]
-    return Converters(text, text, chain)  # type: ignore[arg-type]
+    return Converters(text, text, _Header(), chain)  # type: ignore[arg-type]
 
 
 def _records(*values: int) -> list[SourceRecord]:
@@ -89,3 +103,39 @@ def test_a_record_that_a_transform_refuses_fails_the_page_or_is_skipped() -> Non
     encoded = tolerant()
     assert encoded.topics == ("t1", "t2")
     assert (tolerant.failure_count, tolerant.failures[0].stage) == (1, "TRANSFORMATION")
+
+
+def test_records_of_one_page_say_themselves_where_they_go_and_when() -> None:
+    records = [
+        SourceRecord("t", None, 1, None, "a", kafka_partition=3, timestamp_ms=0),
+        SourceRecord("u", None, None, None, None, headers=[("h", None, "x"), ("h", None, "y")]),
+        SourceRecord("t", None, 2, None, "c", timestamp_ms=-1),
+    ]
+    encoded = PageEncoding(
+        RecordList(records), _converters(transformed=False), tolerates_all=False
+    )()
+    assert isinstance(encoded, RoutedPage)
+    assert encoded.topics == ("t", "u")
+    assert encoded.records == [
+        RoutedRecord("t", b"1", b"a", 3, 0, []),
+        RoutedRecord("u", None, None, None, None, [("h", b"h x"), ("h", b"h y")]),
+        RoutedRecord("t", b"2", b"c", None, None, []),
+    ]
+
+
+def test_an_error_names_the_stage_that_it_came_from() -> None:
+    record = SourceRecord("t", None, None, None, 1, headers=[("h", None, 1)])
+    tolerant = PageEncoding(
+        RecordList([record]), _converters(transformed=False), tolerates_all=True
+    )
+    assert tolerant() == RoutedPage([])
+    assert [error.stage for error in tolerant.failures] == ["HEADER_CONVERTER"]
+
+
+def test_a_time_before_1970_fails_the_task_whatever_is_tolerated() -> None:
+    record = SourceRecord("t", None, None, None, 1, timestamp_ms=-2)
+    encoding = PageEncoding(
+        RecordList([record]), _converters(transformed=False), tolerates_all=True
+    )
+    with pytest.raises(FatalTaskError, match="Invalid record timestamp -2"):
+        encoding()

@@ -42,7 +42,7 @@ from connectd.model.schema import Schema
 from connectd.model.states import LifecycleEvent
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
-from connectd.plugins.spi import Converter, SourceTask, TaskContext, WorkerServices
+from connectd.plugins.spi import SourceTask, TaskContext, WorkerServices
 from tests.kit.virtual_time import run_virtual
 
 _SHARD = SourcePartition.of({"table_name": "orders", "shard_id": "a"})
@@ -61,6 +61,11 @@ class TextConverter:
         if value == "bad":
             raise ConvertError("value is bad")
         return None if value is None else str(value).encode()
+
+    def from_connect_header(
+        self, topic: str, name: str, schema: Schema | None, value: object
+    ) -> bytes | None:
+        return self.from_connect_data(topic, schema, value)
 
 
 @dataclass
@@ -217,12 +222,12 @@ class Rig:
         self.tails_left: list[str] = []
         self.held_producers = 0
         self.failure: BaseException | None = None
-        converter: Converter = TextConverter()
+        converter = TextConverter()
         self.runner = SourceTaskRunner(
             task=cast("SourceTask", self.task),
             context=Context(),
             config={},
-            converters=Converters(converter, converter),
+            converters=Converters(converter, converter, converter),
             producers=Lease(self),
             offsets=self.writer,
             settings=RunnerSettings(
@@ -398,8 +403,8 @@ def test_with_tolerance_the_others_of_its_page_are_sent_in_order(direct: bool) -
         page = rig.producer.sent[0][1]
         assert isinstance(page, RoutedPage)
         assert page.records == [
-            RoutedRecord("demo-orders", b"a", b"a", headers=()),
-            RoutedRecord("demo-orders", b"b", b"b", headers=()),
+            RoutedRecord("demo-orders", b"a", b"a", headers=[]),
+            RoutedRecord("demo-orders", b"b", b"b", headers=[]),
         ]
         rig.producer.answer(0)
         await rig.end()

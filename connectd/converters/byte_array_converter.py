@@ -1,0 +1,37 @@
+"""``ByteArrayConverter``: bytes as they are (spec kafka-connect E.3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from connectd.configdef.definition import ConfigDef
+from connectd.converters.declared import TYPE_ALONE, ForHeaders
+from connectd.errors import ConvertError
+from connectd.model.record import ConverterSpec
+from connectd.model.schema import Schema, SchemaType
+
+
+class ByteArrayConverter(ForHeaders):
+    """Writes bytes, and nothing else."""
+
+    class_name: ClassVar[str] = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+    def __init__(self, spec: ConverterSpec) -> None:
+        self.spec = spec
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """Kafka's key."""
+        return TYPE_ALONE
+
+    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
+        """See ``spi.Converter``."""
+        if schema is not None and schema.type is not SchemaType.BYTES:
+            raise ConvertError(f"Invalid schema type for ByteArrayConverter: {schema.type.name}")
+        if value is None or isinstance(value, bytes):
+            return value
+        if isinstance(value, bytearray | memoryview):
+            return bytes(value)
+        raise ConvertError(
+            f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}"
+        )

@@ -1,0 +1,72 @@
+"""``StringConverter``: the text of a value, in a given encoding (spec kafka-connect E.3).
+
+Structs, maps and lists have the form of Java's ``toString``. What the encoding lacks becomes ``?``.
+Bytes are refused: Java's text for them is an address in memory.
+"""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF16_BE
+from typing import ClassVar, Final
+
+from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from connectd.converters.declared import CONVERTER_TYPE, ForHeaders
+from connectd.errors import ConfigError
+from connectd.model import java_text
+from connectd.model.record import ConverterSpec
+from connectd.model.schema import Schema
+
+_UTF_8: Final = "UTF-8"
+
+
+class StringConverter(ForHeaders):
+    """Writes texts."""
+
+    class_name: ClassVar[str] = "org.apache.kafka.connect.storage.StringConverter"
+
+    def __init__(self, spec: ConverterSpec) -> None:
+        """Look the encoding up.
+
+        Raises:
+            ConfigError: there is none of that name.
+        """
+        self.spec = spec
+        name = spec.setting("converter.encoding", _UTF_8)
+        # Java's UTF-16 begins with its mark and the higher byte, whatever machine it runs on.
+        is_utf_16 = name.upper().replace("_", "-") == "UTF-16"
+        self._prefix = BOM_UTF16_BE if is_utf_16 else b""
+        self._encoding = "utf-16-be" if is_utf_16 else name
+        try:
+            "".encode(self._encoding)
+        except (LookupError, ValueError) as error:
+            raise ConfigError(
+                f"converter.encoding is {name}, which is no text encoding; UTF-8 is one"
+            ) from error
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """Kafka's keys."""
+        return _CONFIG_DEF
+
+    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
+        """See ``spi.Converter``."""
+        if value is None:
+            return None
+        text = value if isinstance(value, str) else java_text.of(schema, value)
+        return self._prefix + text.encode(self._encoding, errors="replace")
+
+
+_CONFIG_DEF: Final = ConfigDef(
+    [
+        CONVERTER_TYPE,
+        ConfigKey(
+            "converter.encoding",
+            ConfigType.STRING,
+            "Encoding of the text.",
+            Importance.HIGH,
+            default=_UTF_8,
+            width=Width.MEDIUM,
+            display_name="Encoding",
+        ),
+    ]
+)
