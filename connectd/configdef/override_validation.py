@@ -54,7 +54,7 @@ def _entry(
     prefix: str, name: str, key: ConfigKey | None, config: Submitted, policy: OverridePolicy
 ) -> Entry:
     text = config[prefix + name]
-    errors = policy.errors(name)
+    errors = policy.errors(name, text, client=prefix.partition(".")[0])
     shown = text
     if key is not None:
         try:

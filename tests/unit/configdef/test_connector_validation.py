@@ -446,7 +446,7 @@ def test_keys_of_an_alias_that_is_not_listed_are_unknown() -> None:
 )
 def test_the_override_policy_is_obeyed(policy: str, is_refused: bool) -> None:
     checked = check(
-        {"producer.override.linger.ms": "1", "producer.override.acks": "1"}, policy=policy
+        {"producer.override.linger.ms": "1", "producer.override.retries": "1"}, policy=policy
     )
     found = errors(checked).get("producer.override.linger.ms", [])
     name = "Principal" if policy == "Principal" else "None"

@@ -207,9 +207,11 @@ CASES: Final[dict[str, Changes]] = {
     # -- settings of clients ----------------------------------------------------------------------
     "overrides": {
         "producer.override.linger.ms": "-1",
-        "producer.override.acks": "7",
+        "producer.override.acks": "all",
         "producer.override.zzz": "1",
-        "producer.override.sasl.jaas.config": "hush",
+        "producer.override.sasl.jaas.config": (
+            "org.apache.kafka.common.security.plain.PlainLoginModule required hush;"
+        ),
         "producer.override.ssl.keystore.password": "hush",
         "admin.override.client.id": "x",
         "consumer.override.group.id": "y",
@@ -217,7 +219,7 @@ CASES: Final[dict[str, Changes]] = {
     "overrides of many names": {
         f"producer.override.{name}": "1"
         for name in (
-            *("linger.ms", "acks", "batch.size", "zzz", "retries", "client.id"),
+            *("linger.ms", "send.buffer.bytes", "batch.size", "zzz", "retries", "client.id"),
             *("a", "b", "c", "d", "e", "f", "g", "max.block.ms"),
         )
     },
