@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from connectd.configdef import parsing
@@ -18,7 +19,7 @@ from connectd.errors import ConfigError
 from connectd.model.cluster import Config
 from connectd.model.record import ConverterSpec
 from connectd.plugins import spi
-from connectd.plugins.registry import PluginRegistry
+from connectd.plugins.registry import PluginDesc, PluginRegistry
 
 ConverterPart = Literal["key", "value", "header"]
 ClientPart = Literal["producer", "consumer", "admin"]
@@ -59,6 +60,23 @@ def make_converter(
     """
     name, settings = converter_settings(part, worker, connector_config)
     plugin = registry.find(PluginKind.CONVERTER, name)
+    converter: spi.Converter = plugin.cls(_converter_spec(part, plugin, settings))
+    return converter
+
+
+def make_header_converter(
+    registry: PluginRegistry, worker: WorkerConfig, connector_config: Config
+) -> spi.HeaderConverter:
+    """The converter of a connector's message headers; as ``make_converter``."""
+    name, settings = converter_settings("header", worker, connector_config)
+    plugin = registry.find(PluginKind.HEADER_CONVERTER, name)
+    converter: spi.HeaderConverter = plugin.cls(_converter_spec("header", plugin, settings))
+    return converter
+
+
+def _converter_spec(
+    part: ConverterPart, plugin: PluginDesc, settings: Mapping[str, str]
+) -> ConverterSpec:
     try:
         parsed = parsing.parse(plugin.cls.config_def(), settings)
     except ConfigError as error:
@@ -67,12 +85,10 @@ def make_converter(
         key: value.reveal() if isinstance(value, Secret) else value_text(value)
         for key, value in parsed.items()
     }
-    spec = ConverterSpec(
+    return ConverterSpec(
         plugin.class_name,
         tuple(sorted((key, text) for key, text in effective.items() if text is not None)),
     )
-    converter: spi.Converter = plugin.cls(spec)
-    return converter
 
 
 def client_settings(
