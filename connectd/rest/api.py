@@ -5,9 +5,21 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
+import connectd
 from connectd.aio.clock import Clock, LoopClock
-from connectd.configdef.worker import RestSettings
-from connectd.rest import connectors, headers, loggers, offsets, plugins, root, tables, tasks
+from connectd.configdef.rest_settings import RestSettings
+from connectd.rest import (
+    basic_auth,
+    connectors,
+    headers,
+    loggers,
+    offsets,
+    openapi,
+    plugins,
+    root,
+    tables,
+    tasks,
+)
 from connectd.rest.errors import on_http_exception
 from connectd.rest.paths import RawPaths
 from connectd.runtime.herder import Herder
@@ -18,24 +30,43 @@ def create_api(
 ) -> FastAPI:
     """The ASGI application of a worker; no generated pages, only what Kafka Connect answers.
 
-    ``settings`` may ask for further headers.
+    ``settings`` may ask for further headers, for a login, and for /admin to be elsewhere.
 
     Raises:
-        ConfigError: a header rule cannot be followed.
+        ConfigError: a header rule cannot be followed, or nobody can log in.
     """
+    has_admin = settings is None or settings.admin_listeners is None
+    admin = (loggers,) if has_admin else ()
+    routes = [
+        route
+        for area in (root, connectors, tasks, offsets, plugins, *admin, tables)
+        for route in area.routes(herder)
+    ]
     app = FastAPI(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        routes=[
-            route
-            for area in (root, connectors, tasks, offsets, plugins, loggers, tables)
-            for route in area.routes(herder)
-        ],
+        routes=[*routes, openapi.route(routes, version=connectd.__version__)],
         exception_handlers={HTTPException: on_http_exception},
     )
     app.add_middleware(RawPaths)
     if settings is not None:
+        if settings.basic_auth is not None:
+            app.state.guard = basic_auth.load(settings.basic_auth)
         headers.install(app, settings, clock or LoopClock())
+    return app
+
+
+def create_admin_api(herder: Herder) -> FastAPI:
+    """The application of listeners that serve /admin and nothing else, to everybody."""
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        routes=loggers.routes(herder),
+        exception_handlers={HTTPException: on_http_exception},
+    )
+    app.add_middleware(RawPaths)
     return app

@@ -47,10 +47,17 @@ def resource(
     return Route(path, _Resource(handlers, frozenset(any_type)))
 
 
+def methods_of(route: Route) -> tuple[str, ...]:
+    """The methods that a route of ``resource`` was made for: without HEAD and OPTIONS."""
+    assert isinstance(route.app, _Resource), route
+    return route.app.methods
+
+
 class _Resource:
     """An ASGI application for one path."""
 
     def __init__(self, handlers: Mapping[str, Handler], any_type: Collection[str]) -> None:
+        self.methods = tuple(handlers)
         self._handlers = dict(handlers)
         self._any_type = any_type
         if "GET" in handlers:
