@@ -15,7 +15,20 @@ from connectd.errors import FatalTaskError
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 """A line without an end must not eat the memory of the worker; no broker takes such a record."""
 
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
+
 _END: Final = re.compile(rb"\r\n|\n|\r(?!\Z)")
+
+
+def text_of(line: bytes) -> str:
+    """A line as text; what is no UTF-8 becomes replacement characters, as many as Java's reader
+    puts there."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        # An encoded surrogate is one wrong character for Java, and three wrong bytes for Python.
+        return _SURROGATE.sub(_REPLACEMENT, line).decode("utf-8", errors="replace")
 
 
 class LineSplitter:

@@ -14,6 +14,7 @@ from connectd.model.record import SourceOffset, SourcePartition
 
 _FILE: Final = "filename"
 _POSITION: Final = "position"
+_LONG_BITS: Final = 63
 
 
 class OffsetRefusedError(ConnectdError):
@@ -71,7 +72,11 @@ def _check_offset(offset: SourceOffset) -> None:
             "Offset objects should either be null or contain the key 'position'"
         )
     position = offset[_POSITION]
-    if not isinstance(position, int) or isinstance(position, bool):
+    if (
+        not isinstance(position, int)
+        or isinstance(position, bool)
+        or position.bit_length() > _LONG_BITS
+    ):
         raise OffsetRefusedError(
             "The value for the 'position' key in the offset is expected to be a Long value"
         )

@@ -17,7 +17,7 @@ from connectd.aio.backoff import Backoff, retry
 from connectd.aio.clock import wall_ms
 from connectd.connectors.file import offsets
 from connectd.connectors.file.config import FileSourceConfig
-from connectd.connectors.file.lines import LineSplitter
+from connectd.connectors.file.lines import LineSplitter, text_of
 from connectd.connectors.file.reading import (
     BackgroundReader,
     FollowedFile,
@@ -91,7 +91,7 @@ class FileStreamSourceTask:
                 key_schema=None,
                 key=None,
                 value_schema=STRING,
-                value=line.decode("utf-8", errors="replace"),
+                value=text_of(line),
                 timestamp_ms=now_ms,
             )
             for line in lines

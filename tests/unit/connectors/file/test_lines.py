@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectd.connectors.file import lines as splitting
-from connectd.connectors.file.lines import LineSplitter
+from connectd.connectors.file.lines import LineSplitter, text_of
 from connectd.errors import FatalTaskError
 
 _TEXTS = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"bc", b"\xc3\xa9", b""])).map(
@@ -92,3 +92,24 @@ def test_a_file_without_lines_is_refused_before_it_fills_the_memory(
         assert splitter.take(1) == []
     with pytest.raises(FatalTaskError, match="line at byte 7 has more than 10 bytes"):
         splitter.feed(b"\0\0\0\0")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        # A FileStreamSource of Kafka 4.3.1 wrote these.
+        (b"x\xff\xfey", "x��y"),
+        (b"\xf0\x9f", "�"),
+        (b"\xed\xa0\x80", "�"),
+        (b"\xc3(", "�("),
+        (b"\xe2\x82", "�"),
+        (b"\xef\xbb\xbfbom", "\ufeffbom"),
+        (b"\xc0\x80", "��"),
+        (b"\xf4\x90\x80\x80", "����"),
+        (b"\xf8\x88\x80\x80\x80", "�����"),
+        (b"a\x00b", "a\x00b"),
+        ("é€😀".encode(), "é€😀"),
+    ],
+)
+def test_what_is_no_text_is_replaced_as_java_does(line: bytes, text: str) -> None:
+    assert text_of(line) == text
