@@ -2,12 +2,13 @@
 
 Callers hand in Java names (a connector's ``producer.override.*`` without the prefix, or a worker's
 own keys through ``select``); librdkafka's names are accepted as well. The answer is the complete
-configuration of one client. What cannot be honoured is refused by name, so that nobody believes in
-a setting that does nothing. The tables stand in ``clientkeys``.
+configuration of one client. What is known and cannot be honoured is refused by name, so that nobody
+believes in a setting that does nothing; what nobody knows is left out with a line in the log, as
+Java's clients do. The tables stand in ``clientkeys``.
 
 Producers are made for a source task (spec kafka-connect D.4.3): every record is acknowledged by all
 in-sync replicas, in order, placed as Java places it, and never given up on. A broker outage is
-back-pressure, not loss.
+back-pressure, not loss. Settings that would change that are refused, whoever gives them.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+import structlog
+
+from connectd.configdef import client_dangers, spelling
 from connectd.errors import ConfigError
 from connectd.kafka import clientkeys
 from connectd.kafka.voice import ClientVoice
+
+_log = structlog.get_logger(__name__)
 
 Settings = Mapping[str, str]
 """Client settings as a user writes them."""
@@ -76,8 +82,11 @@ def producer_conf(settings: Settings, *, client_id: str, buffer_kib: int = BUFFE
     """A producer's configuration; ``settings`` win over the defaults.
 
     Raises:
-        ConfigError: a key is unknown, refused or forbidden, or a value cannot be translated.
+        ConfigError: a key is refused or forbidden, a value cannot be translated, or records could
+            be lost or overtake each other.
     """
+    for problem in client_dangers.broken_promises(settings):
+        raise ConfigError(problem)
     chosen = translate(settings, ClientKind.PRODUCER)
     conf: Conf = {
         **_RECONNECT,
@@ -140,9 +149,10 @@ def translate(settings: Settings, kind: ClientKind) -> dict[str, str]:
     for key, value in settings.items():
         if key in clientkeys.DROPPED or key in _SSL_STORE_KEYS or key in _SPECIAL_KEYS:
             continue
-        name = clientkeys.RENAMED.get(key, key)
-        if key == "request.timeout.ms" and kind is not ClientKind.PRODUCER:
-            name = "socket.timeout.ms"
+        name = _name_of(key, kind)
+        if name is None:
+            _warn_of(key, kind)
+            continue
         convert = _VALUES.get(key)
         translated[name] = value if convert is None else convert(key, value)
     translated.update(_ssl_stores(settings))
@@ -150,38 +160,53 @@ def translate(settings: Settings, kind: ClientKind) -> dict[str, str]:
     return translated
 
 
+def _name_of(key: str, kind: ClientKind) -> str | None:
+    """librdkafka's name of a key; None when this kind of client has none."""
+    if key == "request.timeout.ms":
+        return key if kind is ClientKind.PRODUCER else "socket.timeout.ms"
+    name = clientkeys.RENAMED.get(key, key)
+    return name if name in clientkeys.COMMON | _OWN_KEYS[kind] else None
+
+
+def _warn_of(key: str, kind: ClientKind) -> None:
+    known = clientkeys.COMMON | _OWN_KEYS[kind] | clientkeys.RENAMED.keys()
+    is_of_another = any(key in keys for keys in _OWN_KEYS.values())
+    nearest = None if is_of_another else spelling.nearest(key, known)
+    _log.warning(
+        "client setting has no effect",
+        key=key,
+        client=kind.value,
+        reason="it is of another kind of client" if is_of_another else "nobody knows it",
+        **({} if nearest is None else {"meant": nearest}),
+    )
+
+
 def _refuse(settings: Settings, kind: ClientKind) -> None:
-    known = clientkeys.COMMON | _OWN_KEYS[kind] | clientkeys.DROPPED | _SSL_STORE_KEYS
     for key, value in settings.items():
         if key in clientkeys.FORBIDDEN:
-            raise ConfigError(f"{key}: not allowed, it would load code or run a command; remove it")
+            reason = client_dangers.NEVER[key]
+            raise ConfigError(f"{key}: not allowed in any Kafka client: {reason}; remove it")
         if key in clientkeys.REFUSED:
             raise ConfigError(f"{key}: cannot be used here; {clientkeys.REFUSED[key]}")
         if key in _SPECIAL_KEYS:
             _SPECIAL_KEYS[key](value)
-        elif key == "request.timeout.ms" or clientkeys.RENAMED.get(key, key) in known:
-            continue
-        elif any(key in keys for keys in _OWN_KEYS.values()):
-            raise ConfigError(f"{key}: not a setting of a {kind.value}; remove it")
-        else:
-            raise ConfigError(f"{key}: unknown setting of a {kind.value}; check its spelling")
 
 
 def _ordered(conf: Conf, chosen: Settings) -> Conf:
-    """Keep the order of records when a user weakens the producer, as Java's client does.
+    """Keep the order of records when a user gives idempotence up.
 
-    Idempotence needs acks=all, retries and at most five requests in flight; unless it was asked for
-    in so many words it gives way, and one request in flight takes its place.
+    Without retries there is none; unless it was asked for in so many words it gives way, as in
+    Java's client. One request in flight takes its place.
     """
-    is_weak = (
-        conf["acks"] not in ("all", "-1")
-        or conf.get("retries") == "0"
-        or int(conf.get("max.in.flight.requests.per.connection", "5")) > 5
-    )
-    if is_weak and "enable.idempotence" not in chosen:
+    if conf.get("retries") == "0" and "enable.idempotence" not in chosen:
         conf["enable.idempotence"] = "false"
-    if conf["enable.idempotence"].lower() == "false":
-        conf.setdefault("max.in.flight.requests.per.connection", "1")
+    if conf["enable.idempotence"].strip().lower() == "false":
+        in_flight = conf.setdefault("max.in.flight.requests.per.connection", "1")
+        if in_flight != "1":
+            raise ConfigError(
+                f"max.in.flight.requests.per.connection: found {in_flight}, expected 1 without "
+                "enable.idempotence: records could overtake each other. Remove one of the two"
+            )
     return conf
 
 

@@ -2,11 +2,13 @@
 
 ``clientconf`` reads them. A key is either *passed* to librdkafka under its own name, *renamed*,
 *dropped* (it has no counterpart and its absence changes nothing that a user would notice),
-*refused* (with advice), or *forbidden*: it would load code or run a command, and no configuration
-that arrives over REST may do that (spec kafka-connect B.8). Everything else is unknown.
+*refused* (with advice), or *forbidden*: it would load code, run a command or read a file for
+somebody else (``configdef.client_dangers``). Everything else is unknown.
 """
 
 from __future__ import annotations
+
+from connectd.configdef import client_dangers
 
 
 def _names(text: str) -> frozenset[str]:
@@ -19,7 +21,7 @@ COMMON = _names(
     metadata.recovery.rebootstrap.trigger.ms topic.metadata.refresh.interval.ms
     topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse
     topic.metadata.propagation.max.ms message.max.bytes message.copy.max.bytes
-    receive.message.max.bytes max.in.flight.requests.per.connection max.in.flight debug
+    receive.message.max.bytes max.in.flight.requests.per.connection debug
     socket.timeout.ms socket.send.buffer.bytes socket.receive.buffer.bytes socket.keepalive.enable
     socket.nagle.disable socket.max.fails socket.connection.setup.timeout.ms broker.address.ttl
     broker.address.family connections.max.idle.ms reconnect.backoff.ms reconnect.backoff.max.ms
@@ -43,9 +45,9 @@ COMMON = _names(
 
 PRODUCER = _names(
     """
-    acks request.required.acks enable.idempotence linger.ms queue.buffering.max.ms
+    acks enable.idempotence linger.ms queue.buffering.max.ms
     queue.buffering.max.messages queue.buffering.max.kbytes batch.size batch.num.messages
-    compression.type compression.codec compression.level retries message.send.max.retries
+    compression.type compression.codec compression.level retries
     request.timeout.ms message.timeout.ms partitioner sticky.partitioning.linger.ms
     queue.buffering.backpressure.threshold transactional.id transaction.timeout.ms
     """
@@ -74,6 +76,10 @@ RENAMED = {
     "buffer.memory": "queue.buffering.max.kbytes",
     # consumer
     "fetch.max.wait.ms": "fetch.wait.max.ms",
+    # librdkafka's own second names
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
 }
 """Java name to librdkafka name; ``clientconf`` converts the values whose units differ."""
 
@@ -106,15 +112,6 @@ REFUSED = {
 }
 """Known, but not possible here, with what to do instead."""
 
-FORBIDDEN = _names(
-    """
-    plugin.library.paths interceptors interceptor.classes ssl.engine.location ssl.engine.id
-    ssl.providers ssl.engine.factory.class security.providers sasl.kerberos.kinit.cmd
-    sasl.login.class sasl.login.callback.handler.class sasl.client.callback.handler.class
-    sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
-    sasl.oauthbearer.assertion.jwt.template.file opaque default_topic_conf open_cb socket_cb
-    connect_cb closesocket_cb resolve_cb oauth_cb error_cb throttle_cb stats_cb log_cb logger
-    on_delivery on_commit partitioner_cb
-    """
-)
-"""Loads code, runs a command, or reads a file into a request."""
+FORBIDDEN = frozenset(client_dangers.NEVER) - DROPPED - {"config.providers"}
+"""What no client gets, whoever asks for it. (A worker's own file may name providers, which are the
+worker's, and reporters, in vain.)"""

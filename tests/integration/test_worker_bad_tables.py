@@ -221,8 +221,9 @@ def test_one_bad_table_fails_alone_and_a_restart_heals_it(rig: Rig) -> None:
 
 def test_client_settings_that_cannot_be_used_fail_the_task_naming_them(rig: Rig) -> None:
     rig.create_table("t", items=1)
-    rig.create(**{"producer.override.no.such.key": "1"})
+    rig.create(**{"producer.override.ssl.truststore.location": "/no/such/store.jks"})
 
     rig.wait_states("RUNNING", "FAILED")
 
-    assert "no.such.key: unknown setting of a producer" in rig.status()["tasks"][0]["trace"]
+    trace = rig.status()["tasks"][0]["trace"]
+    assert "ssl.truststore.location: a JKS trust store cannot be read here" in trace

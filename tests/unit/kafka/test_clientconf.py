@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
+from structlog.testing import capture_logs
 
 from connectd.errors import ConfigError
 from connectd.kafka import clientconf, clientkeys
@@ -120,15 +121,25 @@ def test_keys_without_a_counterpart_and_without_effect_are_dropped(key: str) -> 
     assert key not in clientconf.producer_conf({key: "x"}, client_id="c")
 
 
-@pytest.mark.parametrize("key", ["lingerms", "compresion.type", "whatever", ""])
-def test_an_unknown_key_is_named(key: str) -> None:
-    with pytest.raises(ConfigError, match=f"^{key}: unknown setting of a producer"):
-        clientconf.producer_conf({key: "1"}, client_id="c")
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("linger.mss", "linger.ms"), ("compresion.type", "compression.type"), ("", None)],
+)
+def test_an_unknown_key_is_left_out_with_a_line_in_the_log(key: str, meant: str | None) -> None:
+    """As Java's clients do: a config that ran there runs here."""
+    with capture_logs() as lines:
+        conf = clientconf.producer_conf({key: "a-secret"}, client_id="c")
+    assert conf == clientconf.producer_conf({}, client_id="c")
+    (line,) = lines
+    assert (line["log_level"], line["key"], line.get("meant")) == ("warning", key, meant)
+    assert "a-secret" not in str(line)
 
 
-def test_a_key_of_another_client_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"fetch\.min\.bytes: not a setting of a producer"):
-        clientconf.producer_conf({"fetch.min.bytes": "1"}, client_id="c")
+def test_a_key_of_another_client_is_left_out_too() -> None:
+    with capture_logs() as lines:
+        conf = clientconf.producer_conf({"fetch.min.bytes": "1"}, client_id="c")
+    assert "fetch.min.bytes" not in conf
+    assert lines[0]["reason"] == "it is of another kind of client"
 
 
 @pytest.mark.parametrize("kind", list(ClientKind))
@@ -150,8 +161,23 @@ def test_a_number_that_is_none_is_named() -> None:
 
 
 class TestOrder:
-    def test_a_weaker_acks_gives_idempotence_up_and_keeps_the_order(self) -> None:
-        conf = _producer(acks="1")
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("acks", "0"),
+            ("acks", "1"),
+            ("request.required.acks", "1"),
+            ("max.in.flight", "6"),
+            ("partitioner", "random"),
+            ("transactional.id", "mine"),
+        ],
+    )
+    def test_what_would_lose_records_or_their_order_is_refused(self, key: str, value: str) -> None:
+        with pytest.raises(ConfigError, match=f"^{key}: "):
+            clientconf.producer_conf({key: value}, client_id="c")
+
+    def test_no_retries_give_idempotence_up_and_keep_the_order(self) -> None:
+        conf = _producer(retries="0")
         assert conf["enable.idempotence"] == "false"
         assert conf["max.in.flight.requests.per.connection"] == "1"
 
@@ -159,16 +185,15 @@ class TestOrder:
         conf = _producer(enable_idempotence="false")
         assert conf["max.in.flight.requests.per.connection"] == "1"
 
-    def test_who_asks_for_more_in_flight_gets_it(self) -> None:
-        settings = {
-            "enable.idempotence": "false",
-            "max.in.flight.requests.per.connection": "10",
-        }
-        conf = clientconf.producer_conf(settings, client_id="c")
-        assert conf["max.in.flight.requests.per.connection"] == "10"
+    @pytest.mark.parametrize("key", ["max.in.flight.requests.per.connection", "max.in.flight"])
+    def test_more_requests_in_flight_need_idempotence(self, key: str) -> None:
+        conf = clientconf.producer_conf({key: "5"}, client_id="c")
+        assert conf["max.in.flight.requests.per.connection"] == "5"
+        with pytest.raises(ConfigError, match="could overtake each other"):
+            clientconf.producer_conf({key: "2", "enable.idempotence": "False"}, client_id="c")
 
     def test_idempotence_that_was_asked_for_is_not_given_up_silently(self) -> None:
-        conf = _producer(acks="1", enable_idempotence="true")
+        conf = _producer(retries="0", enable_idempotence="true")
         with pytest.raises(KafkaException) as caught:
             Producer({**conf, "log_level": 0})
         assert caught.value.args[0].code() == KafkaError._INVALID_ARG
