@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from connectd.aio.jobs import JobGroup
 from connectd.configdef.definition import ConfigDef
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
-from connectd.model.states import TargetState
+from connectd.model.states import State, TargetState
 from connectd.observe import redaction
 from connectd.plugins import resolving, spi
 from connectd.runtime import task_configs
 from connectd.runtime.assignment import ConnectorWork
+from connectd.runtime.auto_restart import Item, RestartPolicy
 from connectd.runtime.connector_life import (
     START_DEADLINE_S,
     ConnectorLife,
@@ -40,20 +41,28 @@ VersionFinder = Callable[[str], str | None]
 OnResolved = Callable[[str, Config, Mapping[tuple[str, str], int]], None]
 """Hears what was resolved for a connector: its config, and what of it expires (``Reloads``)."""
 
+OnState = Callable[[Item, State], str | None]
+"""Hears of every state of a connector or task; may add to the trace of a failure."""
+
 
 @dataclass(frozen=True)
 class LifeSettings:
     """How long lives may take.
 
-    ``task_grace_s`` is ``task.shutdown.graceful.timeout.ms``, shared by tasks that stop together.
+    ``task_grace_s`` is ``task.shutdown.graceful.timeout.ms``, shared by tasks that stop together;
+    ``restarts`` says what becomes of those that fail.
     """
 
     task_grace_s: float = 5.0
     connector_start_deadline_s: float = START_DEADLINE_S
+    restarts: RestartPolicy = field(default_factory=RestartPolicy)
 
 
 class LifeMaker:
-    """See the module's docstring. The worker sets ``on_reconfigure`` and ``on_resolved``."""
+    """See the module's docstring. The worker sets what is called ``on_…``.
+
+    ``on_begun`` hears of every life that begins; True keeps the failure of the one before in sight.
+    """
 
     def __init__(
         self,
@@ -70,6 +79,8 @@ class LifeMaker:
     ) -> None:
         self.on_reconfigure: Callable[[str], None] | None = None
         self.on_resolved: OnResolved | None = None
+        self.on_begun: Callable[[Item], bool] = lambda item: False
+        self.on_state: OnState = lambda item, state: None
         self.settings = settings
         self._services = services
         self._offsets = offsets
@@ -99,7 +110,8 @@ class LifeMaker:
             if self.on_reconfigure is not None:
                 self.on_reconfigure(connector)
 
-        pen = self._statuses.connector_pen(connector)
+        pen = self._statuses.connector_pen(connector, keeps_failure=self.on_begun(connector))
+        pen.on_state = lambda state: self.on_state(connector, state)
         spec = ConnectorSpec(
             connector=connector,
             config=work.config,
@@ -143,7 +155,8 @@ class LifeMaker:
             )
             return self._make_task_runner(spec)
 
-        pen = self._statuses.task_pen(task)
+        pen = self._statuses.task_pen(task, keeps_failure=self.on_begun(task))
+        pen.on_state = lambda state: self.on_state(task, state)
         return TaskLife(
             task,
             jobs=jobs,

@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 PULSE_S: Final = 0.1
 """Time between two signs of life of the loop, and between two looks at it."""
 
-WAITING_MAX_S: Final = 0.7
+WAITING_MAX_S: Final = 0.5
 """So long plugin code may wait without ``await``: every other request then takes under a second."""
 
 WORKING_MAX_S: Final = 5.0

@@ -72,7 +72,8 @@ class StatusPen:
 
     A failure that a task survives (``TaskContext.report_failure``) stays visible: FAILED is left
     only by a restart, a stop or an end, whatever the other inputs of the task do. ``version`` is
-    set by the life as soon as it knows which plugin it runs.
+    set by the life as soon as it knows which plugin it runs. ``on_state`` hears of every state that
+    is written, and may have a sentence to add to the trace of a failure.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class StatusPen:
     ) -> None:
         self.state = state
         self.version: str | None = None
+        self.on_state: Callable[[State], str | None] | None = None
         self._log_fields = (
             {"connector": subject.connector, "task": subject.task}
             if isinstance(subject, ConnectorTaskId)
@@ -106,9 +108,11 @@ class StatusPen:
         if self.state is State.PAUSED and event is LifecycleEvent.STARTED:
             event = LifecycleEvent.RESUMED  # created paused: its start comes with the resume
         before, self.state = self.state, next_state(self.state, event)
+        note = None if self.on_state is None else self.on_state(self.state)
         trace = None
         if self.state is State.FAILED:
             trace = None if error is None else trace_of(error)
+            trace = f"{trace}\n{note}" if trace and note else trace
             _log.error("failed", was=before.value, error=str(error), **self._log_fields)
         elif self.state is not before:
             _log.info("state changed", was=before.value, state=self.state.value, **self._log_fields)

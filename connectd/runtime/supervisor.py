@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from connectd.aio.jobs import JobGroup
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.assignment import ConnectorWork, reconcile
+from connectd.runtime.auto_restart import Item
 from connectd.runtime.connector_life import ConnectorLife
 from connectd.runtime.lives import LifeMaker
 from connectd.runtime.stop_ladder import climb
 from connectd.runtime.task_life import TaskLife
-
-Item = str | ConnectorTaskId
-"""A connector's name stands for its instance."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,14 @@ class Supervisor:
             if announces and item in self._running:
                 self._running[item].life.announce_restart()
         self._signal()
+
+    def restart_again(self, item: Item) -> bool:
+        """Begin a new life of what has failed; False if it does not run here any more."""
+        if item not in self._running:
+            return False
+        self._restarts[item] += 1
+        self._signal()
+        return True
 
     def _signal(self) -> None:
         self._converged.clear()

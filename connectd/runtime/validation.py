@@ -15,6 +15,7 @@ import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from connectd.configdef import validation, values
 from connectd.errors import ConfigError
@@ -72,25 +73,41 @@ class PluginDirectory(Protocol):
 class ThreadRunner(Protocol):
     """Runs a blocking call somewhere else."""
 
-    def __call__(self, call: Callable[[], T]) -> Awaitable[T]:
-        """The result of the call, when it is there."""
+    def __call__(self, call: Callable[[], T], group: str = "") -> Awaitable[T]:
+        """The result of the call, when it is there; calls of one ``group`` may hang together."""
         ...
 
 
 class ValidationThreads:
-    """A few threads for calls that may hang; a hanging one keeps its place, not the process."""
+    """A few threads for calls that may hang; a hanging one keeps its place, not the process.
 
-    def __init__(self, *, threads_max: int = 8) -> None:
+    A group, the checks of one connector class, gets some of them only: clients that ask again and
+    again for a check that hangs do not take the places of all others.
+    """
+
+    def __init__(self, *, threads_max: int = 32, group_threads_max: int = 8) -> None:
         self._places = asyncio.Semaphore(threads_max)
+        self._group_threads_max = group_threads_max
+        self._group_places: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def __call__(self, call: Callable[[], T]) -> T:
+    async def __call__(self, call: Callable[[], T], group: str = "") -> T:
+        group_places = self._group_places.get(group)
+        if group_places is None:
+            group_places = asyncio.Semaphore(self._group_threads_max)
+            self._group_places[group] = group_places
         with stage("waiting for a new thread to become available for connector validation"):
-            await self._places.acquire()
+            await group_places.acquire()
+            try:
+                await self._places.acquire()
+            except asyncio.CancelledError:
+                group_places.release()
+                raise
         loop = asyncio.get_running_loop()
         result: asyncio.Future[T] = loop.create_future()
 
         def deliver(value: T | None, error: BaseException | None) -> None:
             self._places.release()
+            group_places.release()
             if result.done():  # its request has given up
                 return
             if error is not None:
@@ -196,7 +213,9 @@ class Validation:
         resolved = {**config, **resolution.config}
         with stage(f"validating the configuration of connector {config.get('name')}"):
             try:
-                infos = await self._run_blocking(lambda: evaluate(resolved))
+                infos = await self._run_blocking(
+                    lambda: evaluate(resolved), resolved.get("connector.class") or ""
+                )
             except ConfigError as error:
                 if not resolution.values:
                     raise

@@ -19,6 +19,7 @@ from connectd.aio.jobs import JobGroup
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.runtime.assignment import ConnectorWork
+from connectd.runtime.auto_restart import AutoRestart, Item, Recovery
 from connectd.runtime.connector_life import GRACE_S, ConnectorLife
 from connectd.runtime.lives import LifeMaker
 from connectd.runtime.reloads import Reloads
@@ -31,10 +32,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class WorkerStatistics:
-    """How many connectors are supervised, and which jobs run."""
+    """How many connectors are supervised, which jobs run, and what recovers from failures."""
 
     supervised: int
     running: tuple[str, ...]
+    recoveries: Mapping[Item, Recovery]
 
 
 class Worker:
@@ -51,6 +53,8 @@ class Worker:
         maker.on_reconfigure = self._on_reconfigure
         self._reloads = Reloads(self._reload)
         maker.on_resolved = self._reloads.note
+        self._auto_restart = AutoRestart(maker.settings.restarts, self._restart_failed)
+        maker.on_begun, maker.on_state = self._auto_restart.on_begun, self._auto_restart.on_state
         self._jobs = JobGroup("worker", on_failure=self._on_job_failure)
         self._supervisors: dict[str, Supervisor] = {}
         self._supervisor_count = 0
@@ -88,12 +92,19 @@ class Worker:
     def _on_retired(self, connector: str) -> None:
         del self._supervisors[connector]
         self._reloads.forget(connector)
+        self._auto_restart.forget(connector)
 
     def _reload(self, connector: str) -> None:
         supervisor = self._supervisors.get(connector)
         if supervisor is not None:
             runs_here = supervisor.connector_life() is not None
             supervisor.restart(connector=runs_here, tasks=supervisor.task_lives())
+
+    def _restart_failed(self, item: Item) -> None:
+        connector = item.connector if isinstance(item, ConnectorTaskId) else item
+        supervisor = self._supervisors.get(connector)
+        if supervisor is None or not supervisor.restart_again(item):
+            self._auto_restart.forget(item)
 
     def restart(
         self, connector: str, *, includes_connector: bool, tasks: Sequence[ConnectorTaskId]
@@ -167,6 +178,7 @@ class Worker:
     async def stop(self) -> None:
         """Stop everything by the ladder. Idempotent, bounded, never raises."""
         self._reloads.close()
+        self._auto_restart.close()
         self.assign({})
         # Twice: a supervisor may just be in the middle of stopping something else.
         grace_s = 2 * (max(self._maker.settings.task_grace_s, GRACE_S) + HARD_LIMIT_S)
@@ -176,4 +188,8 @@ class Worker:
 
     def statistics(self) -> WorkerStatistics:
         """What is supervised and what runs."""
-        return WorkerStatistics(len(self._supervisors), self._jobs.statistics().running)
+        return WorkerStatistics(
+            supervised=len(self._supervisors),
+            running=self._jobs.statistics().running,
+            recoveries=self._auto_restart.statistics(),
+        )

@@ -61,7 +61,7 @@ def src(name: str, **more: str) -> dict[str, str]:
     return {**SRC, "name": name, **{key.replace("_", "."): text for key, text in more.items()}}
 
 
-async def run_inline(call: Callable[[], T]) -> T:
+async def run_inline(call: Callable[[], T], group: str = "") -> T:
     """The thread runner of tests: virtual time does not wait for threads."""
     return call()
 

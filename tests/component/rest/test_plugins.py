@@ -24,7 +24,7 @@ class Checks:
     def __init__(self) -> None:
         self.is_hanging = False
 
-    async def __call__(self, call: Callable[[], T]) -> T:
+    async def __call__(self, call: Callable[[], T], group: str = "") -> T:
         if self.is_hanging:
             await asyncio.sleep(120.0)
         return call()

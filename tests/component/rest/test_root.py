@@ -230,7 +230,7 @@ async def test_a_bug_is_answered_without_its_text_and_costs_nothing_but_that_req
 async def test_requests_do_not_wait_for_each_other() -> None:
     """R18: a check that takes for ever fails in bounded time, and only the one that asked."""
 
-    async def slow(call: object) -> object:
+    async def slow(call: object, group: str) -> object:
         await asyncio.sleep(120.0)
         raise ConfigError("too late")
 

@@ -57,6 +57,27 @@ def test_a_hanging_call_keeps_its_place_but_others_go_on() -> None:
     asyncio.run(scenario())
 
 
+def test_calls_of_one_group_that_hang_leave_places_for_the_others() -> None:
+    release = threading.Event()
+
+    async def scenario() -> None:
+        threads = ValidationThreads(threads_max=4, group_threads_max=2)
+        jobs = JobGroup("test")
+
+        async def hang() -> None:
+            await threads(lambda: release.wait(30.0), "hanging.Source")
+
+        for number in range(10):
+            jobs.spawn(f"hanging-{number}", hang())
+        await asyncio.sleep(0)
+        for number in range(5):
+            assert await threads(lambda number=number: number, "other.Source") == number  # type: ignore[misc]
+        release.set()
+        assert await jobs.join(deadline_s=10.0)
+
+    asyncio.run(scenario())
+
+
 def test_a_call_that_outlives_the_loop_is_forgotten() -> None:
     release, ended = threading.Event(), threading.Event()
 
