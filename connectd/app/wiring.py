@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import connectd
+from connectd.aio.backoff import Backoff
 from connectd.aio.clock import Clock
 from connectd.app.ground import Ground, OnFailure
 from connectd.config_providers import declared
@@ -27,6 +28,7 @@ from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
 from connectd.plugins.registry import PluginRegistry
 from connectd.plugins.resolving import ConfigResolver
+from connectd.runtime.auto_restart import RestartPolicy
 from connectd.runtime.connector_life import ConnectorOffsetReader
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
@@ -127,7 +129,9 @@ class Wiring:
             version_of=self._connector_version,
             make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
             resolve=resolve,
-            settings=LifeSettings(task_grace_s=config.task_shutdown_timeout_s),
+            settings=LifeSettings(
+                task_grace_s=config.task_shutdown_timeout_s, restarts=_restart_policy(config)
+            ),
         )
         return Herder(
             describe=self._describe,
@@ -207,3 +211,14 @@ class Wiring:
     def _connector_type(self, name: str) -> str:
         plugin = self._parts.registry.find_any(name)
         return "unknown" if plugin is None else plugin.kind.value
+
+
+def _restart_policy(config: WorkerConfig) -> RestartPolicy:
+    longest_s = config.parsed.integer("connectd.restart.backoff.max.ms") / 1000
+    return RestartPolicy(
+        attempts_max=config.parsed.integer("connectd.restart.attempts.max"),
+        backoff=Backoff(
+            initial_s=config.parsed.integer("connectd.restart.backoff.ms") / 1000, max_s=longest_s
+        ),
+        steady_s=longest_s,
+    )

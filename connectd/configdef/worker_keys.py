@@ -266,6 +266,18 @@ def _connectd() -> list[ConfigKey]:
         "Time from SIGTERM to the end of the process. Keep it below the grace period of what "
         "stops the process (30 s in Kubernetes) and above task.shutdown.graceful.timeout.ms.",
         validators.between(1_000, 3_600_000))
+    key("connectd.restart.attempts.max", _INT, 0, _MEDIUM,
+        "How often a connector or task that has failed is restarted by itself; 0, as in Kafka "
+        "Connect: never. One that has run for connectd.restart.backoff.max.ms has all its "
+        "attempts again, and so has one that somebody restarts.",
+        validators.between(0, 1_000_000))
+    key("connectd.restart.backoff.ms", _LONG, 10_000, _LOW,
+        "The wait before the first such restart; it doubles from failure to failure. Between half "
+        "and all of a wait passes, at random.",
+        validators.between(1_000, 86_400_000))
+    key("connectd.restart.backoff.max.ms", _LONG, 600_000, _LOW,
+        "The longest such wait.",
+        validators.between(1_000, 86_400_000))
     return group.keys
 
 
