@@ -17,7 +17,7 @@ from typing import Protocol
 import structlog
 
 from connectd.aio.jobs import JobGroup, run_unless
-from connectd.errors import ConfigError, FatalTaskError, WorkerError
+from connectd.errors import ConfigError, ConnectdError, FatalTaskError, WorkerError
 from connectd.model.cluster import Config
 from connectd.model.states import State
 from connectd.runtime import task_configs
@@ -122,6 +122,10 @@ class Reconfiguration:
         except (ConfigError, FatalTaskError) as error:
             life.fail(error)
             return
+        except ConnectdError:
+            if life.state is not State.RUNNING:
+                return  # stopped in between: it will ask again, or its successor does
+            raise
         configs = task_configs.prepared(computed, task_class=life.task_class_name, raw=life.config)
         if await self._publish(connector, life.config, configs):
             _log.info("task set published", connector=connector, tasks=len(configs))
