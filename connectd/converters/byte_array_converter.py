@@ -7,6 +7,7 @@ from typing import ClassVar
 from connectd.configdef.definition import ConfigDef
 from connectd.converters.declared import TYPE_ALONE, ForHeaders
 from connectd.errors import ConvertError
+from connectd.model import java_types
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, SchemaType
 
@@ -33,5 +34,6 @@ class ByteArrayConverter(ForHeaders):
         if isinstance(value, bytearray | memoryview):
             return bytes(value)
         raise ConvertError(
-            f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}"
+            "ByteArrayConverter is not compatible with objects of type class "
+            f"{java_types.class_name(value, schema)}"
         )

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from connectd.configdef.definition import ConfigDef
 from connectd.converters.declared import TYPE_ALONE, ForHeaders
 from connectd.errors import ConvertError
-from connectd.model import logical
+from connectd.model import java_types, logical
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, SchemaType
 
@@ -56,11 +56,8 @@ class _NumberConverter(ForHeaders):
         return schema.type
 
     def _refused(self, schema: Schema | None, value: object) -> ConvertError:
-        of = "" if schema is None else f" of schema {schema.type.name}"
-        return ConvertError(
-            f"Failed to serialize to {self.number} (was {type(value).__name__}{of}): expected "
-            f"{self.type.name}"
-        )
+        found = java_types.class_name(value, schema)
+        return ConvertError(f"Failed to serialize to {self.number} (was class {found}): ")
 
 
 class ShortConverter(_NumberConverter):
@@ -119,6 +116,7 @@ class BooleanConverter(ForHeaders):
             return None
         if not isinstance(value, bool):
             raise ConvertError(
-                f"BooleanConverter is not compatible with objects of type {type(value).__name__}"
+                "BooleanConverter is not compatible with objects of type class "
+                f"{java_types.class_name(value, schema)}"
             )
         return b"\x01" if value else b"\x00"

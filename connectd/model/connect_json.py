@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Final
 
 from connectd.errors import ConvertError
-from connectd.model import java_json, logical
+from connectd.model import java_json, java_types, logical
 from connectd.model.schema import Schema, SchemaType, Struct
 
 _INTEGER_BITS: Final = {
@@ -210,8 +210,8 @@ def _payload_without_schema(value: object) -> object:
             ]
         case _:
             raise ConvertError(
-                f"{type(value).__name__} without a schema has no corresponding schema type; "
-                "expected null, boolean, number, text, bytes, list or map"
+                f"Java class class {java_types.class_name(value)} does not have corresponding "
+                "schema type."
             )
 
 

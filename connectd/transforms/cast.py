@@ -13,10 +13,10 @@ from connectd.configdef import values
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
-from connectd.model import logical
+from connectd.model import java_text, java_types, logical
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, Struct, or_default
-from connectd.transforms import declared, derived, expected, java_numbers, java_types
+from connectd.transforms import declared, derived, expected, java_numbers
 from connectd.transforms.side import Side
 
 _PURPOSE: Final = "cast types"
@@ -249,8 +249,7 @@ def _to_string(value: object, kind: SchemaType, schema: Schema | None) -> str:
         case bytes():
             return base64.b64encode(value).decode("ascii")
         case _:
-            is_single = schema is not None and schema.type is SchemaType.FLOAT32
-            return java_numbers.text(value, is_single=is_single)
+            return java_text.of(schema, value)
 
 
 def _iso_moment(ms: int) -> str:

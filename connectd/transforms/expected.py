@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from connectd.errors import TransformError
+from connectd.model import java_types
 from connectd.model.schema import Schema, SchemaType, Struct
-from connectd.transforms import java_types
 
 
 def struct_for(purpose: str, value: object, schema: Schema | None = None) -> Struct:

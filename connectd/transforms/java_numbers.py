@@ -1,4 +1,4 @@
-"""Numbers as Java narrows, parses and writes them (spec kafka-connect F.2 Cast, H.2). Pure."""
+"""Numbers as Java narrows and parses them (spec kafka-connect F.2 Cast, H.2). Pure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ _INTEGER: Final = re.compile(r"[+-]?\d+")
 _FLOATING: Final = re.compile(
     r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII
 )
-_SINGLE_DIGITS_MAX: Final = 9
-"""So many decimal digits tell any two single-precision numbers apart (IEEE 754)."""
 
 
 def narrowed(value: float | Decimal, bits: int) -> int:
@@ -80,18 +78,3 @@ def single(value: float) -> float:
     except OverflowError:
         return math.copysign(math.inf, value)
     return float(rounded)
-
-
-def text(value: object, *, is_single: bool = False) -> str:
-    """``toString`` of a number, a boolean or a text."""
-    if isinstance(value, Decimal):
-        return str(value)
-    if is_single and isinstance(value, float) and math.isfinite(value):
-        return values.java_text(_shortest_single(value))
-    return values.java_text(value)
-
-
-def _shortest_single(value: float) -> float:
-    """The double with the fewest digits that is the same single-precision number."""
-    tries = (float(f"{value:.{digits}g}") for digits in range(1, _SINGLE_DIGITS_MAX + 1))
-    return next((each for each in tries if single(each) == value), value)

@@ -10,10 +10,10 @@ from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import TransformError
-from connectd.model import logical
+from connectd.model import java_types, logical
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, SchemaType, or_default
-from connectd.transforms import declared, derived, expected, java_numbers, java_types
+from connectd.transforms import declared, derived, expected, java_numbers
 from connectd.transforms.side import Side
 
 _PURPOSE: Final = "mask fields"

@@ -9,9 +9,10 @@ from typing import ClassVar, Final
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import TransformError
+from connectd.model import java_types
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, Struct, or_default
-from connectd.transforms import declared, derived, expected, java_types
+from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
 _FLATTENING: Final = "flattening"

@@ -279,7 +279,17 @@ CONVERTER_SETTINGS: dict[str, list[dict[str, str]]] = {
         for decimals in ("BASE64", "NUMERIC")
         for nulls in ("true", "false")
     ],
+    "org.apache.kafka.connect.storage.StringConverter": [
+        {},
+        {"converter.encoding": "UTF-16BE"},
+        {"converter.encoding": "nope"},
+    ],
+    **{
+        f"org.apache.kafka.connect.converters.{name}Converter": [{}]
+        for name in ("Boolean", "ByteArray", "Double", "Float", "Integer", "Long", "Short")
+    },
 }
+HEADER_CONVERTERS = ("org.apache.kafka.connect.storage.SimpleHeaderConverter",)
 
 
 def transform_cases() -> Iterator[Json]:
@@ -313,6 +323,10 @@ def converter_cases() -> Iterator[Json]:
             config = {"converter.type": "value", **settings}
             for schema, value in values:
                 yield _case("write", name, config, isKey=False, schema=schema, value=value)
+
+    for name in HEADER_CONVERTERS:
+        for schema, value in values:
+            yield _case("header.write", name, {}, schema=schema, value=value)
 
 
 def _case(kind: str, name: str, config: dict[str, str], **others: Json) -> Json:

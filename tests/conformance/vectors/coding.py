@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from connectd.model import logical
+from connectd.model import java_text, logical
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, Struct
 from connectd.transforms import java_numbers
@@ -124,8 +124,7 @@ def value_json(value: object, schema: Schema | None = None) -> Json:
         case int():
             return {_kind(schema, "int64"): value}
         case float():
-            is_single = schema is not None and schema.type is SchemaType.FLOAT32
-            return {_kind(schema, "float64"): java_numbers.text(value, is_single=is_single)}
+            return {_kind(schema, "float64"): java_text.of(schema, value)}
         case str():
             return {"string": value}
         case bytes():

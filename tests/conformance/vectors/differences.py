@@ -54,6 +54,17 @@ KNOWN = (
         theirs="No value specified for static field: org.apache.kafka",
         ours="No value specified for static field: ",
     ),
+    Difference(
+        "StringConverter",
+        "the message says what to write instead",
+        theirs="Unsupported encoding nope",
+        ours="converter.encoding is nope",
+    ),
+    Difference(
+        "StringConverter",
+        "the text of bytes would be the address of an object in memory; the record fails instead",
+        ours="bytes has no text form",
+    ),
 )
 
 

@@ -56,4 +56,18 @@ def coding_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_ANSWERS = {"transform": _transform, "predicate": _predicate, "write": _write}
+def _write_header(case: Json) -> Json:
+    cls = _REGISTRY.find(PluginKind.HEADER_CONVERTER, case["class"]).cls
+    converter = cls(ConverterSpec(case["class"], ()))
+    schema = coding.schema_of(case["schema"])
+    value = coding.value_of(case["value"], schema)
+    written = converter.from_connect_header("t", "h", schema, value)
+    return {"bytes": None if written is None else base64.b64encode(written).decode()}
+
+
+_ANSWERS = {
+    "header.write": _write_header,
+    "transform": _transform,
+    "predicate": _predicate,
+    "write": _write,
+}

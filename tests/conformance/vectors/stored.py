@@ -25,6 +25,7 @@ RUN_DEADLINE_S = 300.0
 
 FAMILIES: dict[str, Callable[[], Iterator[Json]]] = {
     "transforms": cases.transform_cases,
+    "converters": cases.converter_cases,
 }
 
 

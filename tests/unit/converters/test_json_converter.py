@@ -198,9 +198,9 @@ def test_values_without_schema_say_themselves_what_they_are(value: object, text:
         (Schema(SchemaType.FLOAT32), "1", "Invalid type for FLOAT32: str"),
         (Schema(SchemaType.FLOAT32), 1e39, "Invalid value for FLOAT32"),
         (_REC, {"id": 1}, "Invalid type for STRUCT: dict"),
-        (None, object(), "object without a schema has no corresponding schema type"),
+        (None, object(), "Java class class object does not have corresponding schema type"),
         (None, 2**63, "Invalid value for INT64"),
-        (None, Struct(_REC, (1, None)), "Struct without a schema"),
+        (None, Struct(_REC, (1, None)), "Struct does not have corresponding schema type"),
         (STRING, "\ud800", "writing JSON"),
     ],
 )
