@@ -9,7 +9,7 @@ import pytest
 
 from connectd.configdef import connector_validation, properties
 from connectd.configdef.catalogue import PluginKind
-from connectd.configdef.worker import WorkerConfig
+from connectd.configdef.worker import Mode, WorkerConfig
 from connectd.connectors.dynamodb import config as dynamodb
 from connectd.converters.json_converter import JsonConverter
 from connectd.kafka import clientconf
@@ -17,7 +17,8 @@ from connectd.plugins import layering
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 
 CONFIG = Path(__file__).resolve().parents[3] / "config"
-WORKER_FILES = sorted(CONFIG.glob("*.properties"))
+WORKER_FILES = [CONFIG / "worker.properties"]
+STANDALONE_FILE = CONFIG / "standalone.properties"
 CONNECTOR_FILES = sorted(CONFIG.glob("*.json"))
 
 
@@ -36,7 +37,7 @@ def uncommented(text: str) -> str:
 
 
 def test_there_are_examples() -> None:
-    assert [path.name for path in WORKER_FILES] == ["worker.properties"]
+    assert sorted(CONFIG.glob("*.properties")) == [STANDALONE_FILE, *WORKER_FILES]
     assert [path.name for path in CONNECTOR_FILES] == ["dynamodb-source.json"]
 
 
@@ -49,6 +50,11 @@ def test_a_worker_file_starts_a_worker_without_warnings(path: Path) -> None:
             "key" if part == "key" else "value", registry(), config, {}
         )
         assert converter.spec.setting("schemas.enable", "true") == "false"
+
+
+def test_the_file_of_a_standalone_worker_starts_one_without_warnings() -> None:
+    config = WorkerConfig.from_properties(properties.load(STANDALONE_FILE), mode=Mode.STANDALONE)
+    assert config.warnings() == []
 
 
 @pytest.mark.parametrize("path", WORKER_FILES, ids=lambda path: path.name)
