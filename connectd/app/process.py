@@ -40,7 +40,7 @@ from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
 from connectd.plugins import spi
 from connectd.plugins.registry import PluginRegistry
-from connectd.rest.api import create_api
+from connectd.rest.api import create_admin_api, create_api
 from connectd.rest.server import RestServer
 from connectd.runtime.herder import Herder
 from connectd.runtime.loop_watch import LoopWatch
@@ -84,7 +84,13 @@ class WorkerApp:
             client_id=self._ground.client_id("shared-admin"),
             clock=self._clock,
         )
-        self._rest = RestServer(config.rest.listeners, grace_s=_REST_GRACE_S)
+        self._rest = RestServer(
+            config.rest.listeners,
+            config.rest.tls,
+            admin_listeners=config.rest.admin_listeners or (),
+            admin_tls=config.rest.admin_tls,
+            grace_s=_REST_GRACE_S,
+        )
         self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -112,7 +118,9 @@ class WorkerApp:
             self._jobs.spawn("herder", self._serve(herder))
             self._jobs.spawn(
                 "rest",
-                self._rest.serve(create_api(herder, self._config.rest, self._clock)),
+                self._rest.serve(
+                    create_api(herder, self._config.rest, self._clock), create_admin_api(herder)
+                ),
                 service=True,
             )
             self._jobs.spawn("connectors", self._create_connectors(herder))

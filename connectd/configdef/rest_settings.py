@@ -1,17 +1,22 @@
-"""Settings of the REST server that have a syntax of their own (spec kafka-connect A.1.1, A.1.2).
+"""Settings of the REST server (spec kafka-connect A.1.1, A.1.2, A.1.7).
 
-Listeners (``http://:8083``), the URL under which other workers reach this one, and extra response
-headers. Values only: nothing here opens a socket.
+``RestSettings`` is the whole; listeners (``http://:8083``), the URL under which other workers reach
+this one, and extra response headers have a syntax of their own. Values only: nothing here opens a
+socket or a file.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from connectd.configdef import rest_login, tls_settings
+from connectd.configdef.parsing import ParsedConfig
+from connectd.configdef.rest_login import BasicAuthSettings
+from connectd.configdef.tls_settings import TlsSettings
 from connectd.configdef.validators import is_blank
 from connectd.errors import ConfigError
 
@@ -78,6 +83,68 @@ class Advertised:
             host = local_host
         port = listener.port if self.port is None else self.port
         return f"{scheme}://{Listener(scheme, host, port).authority}/"
+
+
+@dataclass(frozen=True)
+class RestSettings:
+    """The REST server.
+
+    ``admin_listeners`` None: resources under /admin are served with all others; empty: nowhere.
+    ``cors_methods`` empty: the server's default. ``tls`` and ``admin_tls`` are there where an
+    https listener needs them; ``basic_auth`` None: everybody may do everything.
+    """
+
+    listeners: tuple[Listener, ...]
+    admin_listeners: tuple[Listener, ...] | None
+    advertised: Advertised
+    response_headers: tuple[ResponseHeader, ...]
+    cors_origins: tuple[str, ...]
+    cors_methods: tuple[str, ...]
+    tls: TlsSettings | None
+    admin_tls: TlsSettings | None
+    basic_auth: BasicAuthSettings | None
+
+
+def read(
+    parsed: ParsedConfig, properties: Mapping[str, str], environ: Mapping[str, str]
+) -> RestSettings:
+    """The REST settings of a worker; ``properties`` are those that ``parsed`` comes from.
+
+    Raises:
+        ConfigError: they cannot be followed together.
+    """
+    listeners = tuple(map(parse_listener, parsed.strings("listeners")))
+    admin_urls = parsed.optional_strings("admin.listeners")
+    admin_listeners = None if admin_urls is None else tuple(map(parse_listener, admin_urls))
+    scheme = parsed.optional_string("rest.advertised.listener")
+    advertised = Advertised(
+        scheme.lower() if scheme else None,
+        parsed.optional_string("rest.advertised.host.name") or None,
+        parsed.optional_integer("rest.advertised.port"),
+    )
+    advertised.url(listeners, "localhost")  # raises when no listener has that scheme
+    return RestSettings(
+        listeners=listeners,
+        admin_listeners=admin_listeners,
+        advertised=advertised,
+        response_headers=parse_response_headers(parsed.string("response.http.headers.config")),
+        cors_origins=_words(parsed.string("access.control.allow.origin")),
+        cors_methods=_words(parsed.string("access.control.allow.methods")),
+        tls=_tls(listeners, properties, "listeners.https."),
+        admin_tls=_tls(admin_listeners or (), properties, "admin.listeners.https."),
+        basic_auth=rest_login.read(parsed, environ),
+    )
+
+
+def _tls(
+    listeners: Sequence[Listener], properties: Mapping[str, str], prefix: str
+) -> TlsSettings | None:
+    needs_it = any(listener.scheme == "https" for listener in listeners)
+    return tls_settings.read(properties, prefix) if needs_it else None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in (each.strip() for each in text.split(",")) if word)
 
 
 def worker_id(url: str) -> str:

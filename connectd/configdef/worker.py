@@ -106,17 +106,6 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True)
-class RestSettings:
-    """The REST server. ``cors_methods`` empty: the server's default."""
-
-    listeners: tuple[rest_settings.Listener, ...]
-    advertised: rest_settings.Advertised
-    response_headers: tuple[rest_settings.ResponseHeader, ...]
-    cors_origins: tuple[str, ...]
-    cors_methods: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class WorkerConfig:
     """All settings of a worker. Prints without secrets.
 
@@ -128,7 +117,7 @@ class WorkerConfig:
     client_id: str
     cluster: ClusterSettings | None
     offset_file: str | None
-    rest: RestSettings
+    rest: rest_settings.RestSettings
     key_converter: str
     value_converter: str
     header_converter: str
@@ -164,7 +153,7 @@ class WorkerConfig:
         merged = {**properties, **environment_properties(environ or {})}
         parsed = parsing.parse(mode.definition, merged)
         is_distributed = mode is Mode.DISTRIBUTED
-        problems = [*(_cluster_problems(parsed) if is_distributed else ()), *_problems(parsed)]
+        problems = list(_cluster_problems(parsed)) if is_distributed else []
         if problems:
             raise ConfigError("\n".join(problems))
         return cls(
@@ -172,7 +161,7 @@ class WorkerConfig:
             client_id=parsed.string("client.id"),
             cluster=_cluster(parsed, merged) if is_distributed else None,
             offset_file=None if is_distributed else parsed.string("offset.storage.file.filename"),
-            rest=_rest(parsed),
+            rest=rest_settings.read(parsed, merged, environ or {}),
             key_converter=parsed.string("key.converter"),
             value_converter=parsed.string("value.converter"),
             header_converter=parsed.string("header.converter"),
@@ -271,15 +260,6 @@ def _cluster_problems(parsed: ParsedConfig) -> Iterator[str]:
         )
 
 
-def _problems(parsed: ParsedConfig) -> Iterator[str]:
-    """Keys that depend on each other, and what no worker can honour here."""
-    if parsed.strings("rest.extension.classes"):
-        yield (
-            "rest.extension.classes names Java classes, which cannot be loaded here; remove the "
-            "key, and guard the REST API in front of the worker if the extension did that"
-        )
-
-
 def _warnings(config: WorkerConfig) -> Iterator[str]:
     mode = Mode.STANDALONE if config.cluster is None else Mode.DISTRIBUTED
     known = mode.definition
@@ -326,26 +306,6 @@ def _group(parsed: ParsedConfig) -> GroupSettings:
     )
 
 
-def _rest(parsed: ParsedConfig) -> RestSettings:
-    listeners = tuple(map(rest_settings.parse_listener, parsed.strings("listeners")))
-    scheme = parsed.optional_string("rest.advertised.listener")
-    advertised = rest_settings.Advertised(
-        scheme.lower() if scheme else None,
-        parsed.optional_string("rest.advertised.host.name") or None,
-        parsed.optional_integer("rest.advertised.port"),
-    )
-    advertised.url(listeners, "localhost")  # raises when no listener has that scheme
-    return RestSettings(
-        listeners=listeners,
-        advertised=advertised,
-        response_headers=rest_settings.parse_response_headers(
-            parsed.string("response.http.headers.config")
-        ),
-        cors_origins=_words(parsed.string("access.control.allow.origin")),
-        cors_methods=_words(parsed.string("access.control.allow.methods")),
-    )
-
-
 def _topic(kind: str, parsed: ParsedConfig, properties: Mapping[str, str]) -> InternalTopic:
     prefix = f"{kind}.storage."
     return InternalTopic(
@@ -362,7 +322,3 @@ def _topic(kind: str, parsed: ParsedConfig, properties: Mapping[str, str]) -> In
 
 def _seconds(parsed: ParsedConfig, name: str) -> float:
     return parsed.integer(name) / 1000
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word in (each.strip() for each in text.split(",")) if word)

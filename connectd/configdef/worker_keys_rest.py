@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connectd.configdef import rest_settings, validators
+from connectd.configdef import rest_login, rest_settings, validators
 from connectd.configdef.definition import ConfigKey, ConfigType, Importance
 from connectd.configdef.key_group import KeyGroup
 
@@ -19,7 +19,9 @@ def rest_keys() -> list[ConfigKey]:
     key = group.key
     key("listeners", _LIST, "http://:8083", _LOW,
         "Where the REST API listens, as scheme://host:port. No host is every interface, port 0 "
-        "one that is free.", rest_settings.check_listeners)
+        "one that is free. An https listener takes its certificate and all else about TLS from "
+        "ssl. keys: those under listeners.https. if there is any, else the worker's own.",
+        rest_settings.check_listeners)
     key("rest.advertised.host.name", _STRING, None, _LOW,
         "Host that others use to reach this worker; not set: that of the listener.")
     key("rest.advertised.port", _INT, None, _LOW,
@@ -29,18 +31,31 @@ def rest_keys() -> list[ConfigKey]:
         "Scheme that others use to reach this worker; not set: http where there is a choice.",
         validators.optional(validators.one_of("http", "https", ignore_case=True)))
     key("admin.listeners", _LIST, None, _LOW,
-        'Where the resources under /admin listen; not set: with all others, "": nowhere.',
+        'Where the resources under /admin listen; not set: with all others, "": nowhere. '
+        "Listeners of their own serve nothing else and ask for no login: bind them where only "
+        "operators can reach them. Their TLS keys stand under admin.listeners.https.",
         rest_settings.check_listeners)
     key("access.control.allow.origin", _STRING, "", _LOW,
-        'Origins that browsers may call the API from ("*" is every one); "" is none.')
+        'Origins that browsers may call the API from, comma-separated, each as it is or as a '
+        'regular expression ("*" is every one); "" is none.')
     key("access.control.allow.methods", _STRING, "", _LOW,
         'Methods that browsers may use from there; "" is GET,POST,HEAD.')
     key("response.http.headers.config", _STRING, "", _LOW,
         "Headers for every response: [action] [name]:[value], comma-separated; the actions are "
         "set, add, setDate, addDate.", rest_settings.check_response_headers)
     key("rest.extension.classes", _LIST, (), _LOW,
-        "Java classes that extend the REST API. They cannot be loaded here, so this must stay "
-        "empty.", validators.non_null)
+        "Java classes that extend the REST API. One is understood: "
+        "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension makes "
+        "callers log in.", validators.non_null)
+    key(rest_login.JAAS_FILE, _STRING, None, _LOW,
+        "JAAS file whose entry KafkaConnect names the file of users, for Basic authentication. "
+        "Not set: what -Djava.security.auth.login.config in KAFKA_OPTS says.")
+    key(rest_login.CREDENTIALS_FILE, _STRING, None, _LOW,
+        "File with lines of user=password: who may use the REST API. Setting it is enough to "
+        "make callers log in. It is read once, at the start.")
+    key(rest_login.PUBLIC_PATHS, _LIST, (), _LOW,
+        "Paths that are answered without login, for probes: /health, for example. Kafka Connect "
+        "has none.", validators.non_null)
     return group.keys
 
 

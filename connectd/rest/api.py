@@ -65,7 +65,7 @@ def create_admin_api(herder: Herder) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        routes=loggers.routes(herder),
+        routes=[*loggers.routes(herder)],
         exception_handlers={HTTPException: on_http_exception},
     )
     app.add_middleware(RawPaths)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from connectd.configdef import values
 from connectd.model.states import TargetState
@@ -129,7 +129,7 @@ async def read_bytes(request: Request) -> bytes:
     """The whole body as it was sent.
 
     Raises:
-        RestError: 413, it is too large; 408, it did not arrive in time.
+        RestError: 413, it is too large; 408, it did not arrive in time; 400, it never ended.
     """
     body = bytearray()
     try:
@@ -142,6 +142,8 @@ async def read_bytes(request: Request) -> bytes:
                     )
     except TimeoutError:
         raise RestError(HTTPStatus.REQUEST_TIMEOUT, "HTTP 408 Request Timeout") from None
+    except ClientDisconnect:
+        raise _bad("The client went away before the end of the body") from None
     return bytes(body)
 
 

@@ -11,15 +11,12 @@ from email.utils import formatdate
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connectd.aio.clock import Clock
-from connectd.configdef.rest_settings import ResponseHeader
-from connectd.configdef.worker import RestSettings
+from connectd.configdef.rest_settings import ResponseHeader, RestSettings
 from connectd.errors import ConfigError
-
-_DEFAULT_CORS_METHODS = ("GET", "POST", "HEAD")
+from connectd.rest import cors
 
 
 class ConfiguredHeaders:
@@ -65,15 +62,11 @@ def install(app: FastAPI, settings: RestSettings, clock: Clock) -> None:
     """Put the middleware that the settings ask for around the application.
 
     Raises:
-        ConfigError: a header rule cannot be followed.
+        ConfigError: a header rule cannot be followed, or an origin is none.
     """
     if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.cors_origins,
-            allow_methods=settings.cors_methods or _DEFAULT_CORS_METHODS,
-            allow_headers=["*"],
-        )
+        policy = cors.CorsPolicy(settings.cors_origins, settings.cors_methods)
+        app.add_middleware(cors.Cors, policy=policy)
     if settings.response_headers:
         for rule in settings.response_headers:
             _offset_ms(rule)  # now, and not with the first request

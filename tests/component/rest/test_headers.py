@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from connectd.aio.clock import LoopClock
-from connectd.configdef.worker import RestSettings, WorkerConfig
+from connectd.configdef.rest_settings import RestSettings
+from connectd.configdef.worker import WorkerConfig
 from connectd.errors import ConfigError
 from connectd.rest.api import create_api
 from tests.kit.asgi_client import AsgiClient
@@ -41,18 +42,66 @@ async def test_a_date_that_is_none_is_refused_at_the_start() -> None:
             _client(plane, response_http_headers_config="setDate Expires:tomorrow")
 
 
+ORIGINS = r"http://good.example, https://[a-z]+\.wild\.example"
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_allowed"),
+    [
+        ("http://good.example", True),
+        ("HTTP://GOOD.example", True),
+        ("https://ui.wild.example", True),
+        ("https://a.b.wild.example", False),
+        ("http://bad.example", False),
+        ("http://good-example", False),
+        ("http://good.example:80", False),
+        ("null", False),
+    ],
+)
+@pytest.mark.parametrize(("target", "status"), [("/", 200), ("/nope", 404)])
 @virtual
-async def test_cors_is_answered_only_for_origins_that_are_named() -> None:
-    origin = {"origin": "https://ui.example"}
-    preflight = {**origin, "access-control-request-method": "POST"}
+async def test_cors_is_answered_only_for_origins_that_are_named(
+    origin: str, is_allowed: bool, target: str, status: int
+) -> None:
     async with control_plane() as plane:
-        client = _client(plane, access_control_allow_origin="https://ui.example")
-        answer = await client.get("/connectors", headers=origin)
-        assert answer.headers["access-control-allow-origin"] == "https://ui.example"
+        client = _client(plane, access_control_allow_origin=ORIGINS)
+        answer = await client.get(target, headers={"origin": origin})
+        assert (answer.status, answer.headers["vary"]) == (status, "Origin")
+        assert ("access-control-allow-origin" in answer.headers) is is_allowed
+        assert answer.headers.get("access-control-allow-origin", origin) == origin
+        answer = await plane.client.get(target, headers={"origin": origin})
+        assert "vary" not in answer.headers
+        assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("methods", "allowed"), [("", "GET,POST,HEAD"), ("GET, PUT,DELETE", "GET,PUT,DELETE")]
+)
+@virtual
+async def test_a_preflight_is_told_the_methods_and_goes_on_to_the_resource(
+    methods: str, allowed: str
+) -> None:
+    preflight = {"origin": "http://any.example", "access-control-request-method": "DELETE"}
+    async with control_plane() as plane:
+        client = _client(
+            plane, access_control_allow_origin="*", access_control_allow_methods=methods
+        )
         answer = await client.request("OPTIONS", "/connectors", headers=preflight)
-        assert answer.status == 200
-        assert "POST" in answer.headers["access-control-allow-methods"]
-        answer = await client.get("/connectors", headers={"origin": "https://other.example"})
-        assert "access-control-allow-origin" not in answer.headers
-        answer = await plane.client.get("/connectors", headers=origin)
-        assert "access-control-allow-origin" not in answer.headers
+        assert (answer.status, answer.headers["allow"]) == (200, "HEAD,POST,GET,OPTIONS")
+        assert answer.headers["access-control-allow-origin"] == "http://any.example"
+        assert answer.headers["access-control-allow-methods"] == allowed
+        assert answer.headers["access-control-allow-headers"] == "Content-Type"
+        assert answer.headers["access-control-max-age"] == "60"
+        answer = await client.request("OPTIONS", "/nope", headers=preflight)
+        assert answer.status == 404
+        del preflight["access-control-request-method"]
+        answer = await client.request("OPTIONS", "/connectors", headers=preflight)
+        assert answer.headers["access-control-allow-origin"] == "http://any.example"
+        assert "access-control-allow-methods" not in answer.headers
+
+
+@virtual
+async def test_an_origin_that_is_no_regular_expression_is_refused_at_the_start() -> None:
+    async with control_plane() as plane:
+        with pytest.raises(ConfigError, match=r"access.control.allow.origin has http://\(a"):
+            _client(plane, access_control_allow_origin="http://(a")

@@ -111,14 +111,9 @@ def test_an_address_in_use_is_a_configuration_error_that_names_it() -> None:
         server = RestServer([LOCAL, Listener("http", "127.0.0.1", port)])
         with pytest.raises(ConfigError, match=f"cannot listen on http://127.0.0.1:{port}: "):
             server.open()
-        assert server._sockets == []
+        assert server._main._sockets == []
 
 
 def test_the_address_of_another_machine_is_one_too() -> None:
     with pytest.raises(ConfigError, match=r"cannot listen on http://192\.0\.2\.1:0"):
         RestServer([Listener("http", "192.0.2.1", 0)]).open()
-
-
-def test_tls_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(ConfigError, match=r"https://:8443 asks for TLS.*let a proxy"):
-        RestServer([Listener("https", "", 8443)])

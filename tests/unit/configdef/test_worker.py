@@ -224,8 +224,10 @@ def test_names_of_variables_become_names_of_keys() -> None:
         ),
         (
             {"rest.extension.classes": "a.B"},
-            "rest.extension.classes names Java classes, which cannot be loaded here; remove the "
-            "key, and guard the REST API in front of the worker if the extension did that",
+            "rest.extension.classes names a.B, but Java classes cannot be loaded here. "
+            "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension is "
+            "understood and means Basic authentication; for anything else put a proxy in front of "
+            "the worker and remove the class",
         ),
         (
             {"exactly.once.source.support": "enabled"},
