@@ -44,12 +44,11 @@ PREFIXES: Final = (
     "listeners.https.",
     "admin.listeners.https.",
     "metrics.context.",
-    "internal.key.converter.",
-    "internal.value.converter.",
 )
 """Beginnings of keys that are passed on as they are."""
 
 _JAAS_PASSWORD: Final = re.compile(r"""\bpassword\s*=\s*["']?([^"';\s]+)""")
+_INTERNAL_CONVERTERS: Final = ("internal.key.converter", "internal.value.converter")
 _NOT_TOPIC_SETTINGS: Final = ("topic", "partitions", "replication.factor", "cleanup.policy")
 
 
@@ -252,7 +251,7 @@ def _cluster_problems(parsed: ParsedConfig) -> Iterator[str]:
             "config.storage.topic, offset.storage.topic and status.storage.topic must be three "
             f"topics, found {', '.join(topics)}"
         )
-    if parsed.string("exactly.once.source.support") != "disabled":
+    if parsed.string("exactly.once.source.support").lower() != "disabled":
         yield (
             "exactly.once.source.support is "
             f"{parsed.string('exactly.once.source.support')}, but source connectors are "
@@ -264,7 +263,7 @@ def _warnings(config: WorkerConfig) -> Iterator[str]:
     mode = Mode.STANDALONE if config.cluster is None else Mode.DISTRIBUTED
     known = mode.definition
     for name in config.properties:
-        if name in worker_keys.WITHOUT_EFFECT:
+        if name in worker_keys.WITHOUT_EFFECT or name.startswith(_INTERNAL_CONVERTERS):
             yield f"configuration key '{name}' has no effect here and can be removed"
         elif name not in known and name in worker_keys.CLUSTER_KEYS:
             yield f"configuration key '{name}' has no effect in a standalone worker"

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from connectd.configdef import overrides, session_key_settings, validators, worker_keys_rest
+from connectd.configdef import (
+    overrides,
+    session_key_settings,
+    validators,
+    worker_keys_clients,
+    worker_keys_rest,
+)
 from connectd.configdef.definition import (
     REQUIRED,
     ConfigDef,
@@ -21,13 +27,14 @@ from connectd.configdef.key_group import KeyGroup
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _BOOLEAN, _STRING, _CLASS = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.CLASS
 _INT, _SHORT, _LONG = ConfigType.INT, ConfigType.SHORT, ConfigType.LONG
-_LIST, _PASSWORD = ConfigType.LIST, ConfigType.PASSWORD
+_LIST = ConfigType.LIST
 
 _PARTITIONS = validators.positive_or_default(validators.PARTITIONS_TEXT)
 _REPLICATION = validators.positive_or_default(validators.REPLICATION_FACTOR_TEXT)
 _NOT_NEGATIVE = validators.at_least(0)
 _POSITIVE = validators.at_least(1)
-_DISCOVERIES = ("only_scan", "hybrid_warn", "hybrid_fail", "service_load")
+_DISCOVERIES = ("ONLY_SCAN", "SERVICE_LOAD", "HYBRID_WARN", "HYBRID_FAIL")
+_JMX_REPORTER = "org.apache.kafka.common.metrics.JmxReporter"
 _LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL")
 _SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
@@ -141,7 +148,7 @@ def _tasks() -> list[ConfigKey]:
         _NOT_NEGATIVE)
     key("exactly.once.source.support", _STRING, "disabled", _HIGH,
         "Whether source connectors may write records and positions in one transaction.",
-        validators.one_of("disabled", "preparing", "enabled"))
+        validators.one_of("DISABLED", "ENABLED", "PREPARING", ignore_case=True))
     key("connector.client.config.override.policy", _STRING, "All", _MEDIUM,
         "Which settings of its Kafka clients a connector may override: All, None, Principal (who "
         "it logs in as) or Allowlist.", overrides.check_policy)
@@ -168,72 +175,6 @@ def _tasks() -> list[ConfigKey]:
     return group.keys
 
 
-def _clients() -> list[ConfigKey]:
-    group = KeyGroup("Kafka clients")
-    key = group.key
-    buffer_size = validators.at_least(-1)
-    key("client.id", _STRING, "", _LOW,
-        "Name under which the worker's own clients show in logs and quotas of brokers; empty is "
-        "connect-<worker id>.")
-    key("client.dns.lookup", _STRING, "use_all_dns_ips", _MEDIUM,
-        "Whether all addresses of a broker's name are tried, or its canonical names.",
-        validators.one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"))
-    key("security.protocol", _STRING, "PLAINTEXT", _MEDIUM,
-        "How to talk to the brokers.",
-        validators.one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL", ignore_case=True))
-    key("sasl.mechanism", _STRING, "GSSAPI", _MEDIUM,
-        "How to log in to the brokers, for example PLAIN or SCRAM-SHA-512.")
-    key("sasl.jaas.config", _PASSWORD, None, _MEDIUM,
-        'Login in JAAS form: <module> required username="…" password="…";')
-    for name, doc in (
-        ("ssl.key.password", "Password of the private key."),
-        ("ssl.keystore.password", "Password of the key store."),
-        ("ssl.keystore.key", "Private key as PEM text."),
-        ("ssl.truststore.password", "Password of the trust store."),
-    ):
-        key(name, _PASSWORD, None, _MEDIUM, doc)
-    for name, doc in (
-        ("ssl.keystore.location", "File with key and certificate of this client."),
-        ("ssl.keystore.type", "Kind of that file: PEM or PKCS12 (JKS cannot be read here)."),
-        ("ssl.keystore.certificate.chain", "Certificate of this client as PEM text."),
-        ("ssl.truststore.location", "File with the certificates of trusted authorities."),
-        ("ssl.truststore.type", "Kind of that file: PEM (JKS cannot be read here)."),
-        ("ssl.truststore.certificates", "Certificates of trusted authorities as PEM text."),
-    ):
-        key(name, _STRING, None, _MEDIUM, doc)
-    key("ssl.endpoint.identification.algorithm", _STRING, "https", _LOW,
-        'How the broker\'s name is checked against its certificate; "" does not check.')
-    key("ssl.client.auth", _STRING, "none", _LOW,
-        "Whether an https listener asks callers for a certificate.",
-        validators.one_of("required", "requested", "none", ignore_case=True))
-    key("metadata.max.age.ms", _LONG, 300_000, _LOW,
-        "Age at which what is known of the brokers is asked anew.", _NOT_NEGATIVE)
-    key("metadata.recovery.strategy", _STRING, "rebootstrap", _LOW,
-        "What to do when no known broker answers any more.",
-        validators.one_of("none", "rebootstrap", ignore_case=True))
-    key("send.buffer.bytes", _INT, 131_072, _MEDIUM,
-        "Send buffer of a connection; -1 is the system's own.", buffer_size)
-    key("receive.buffer.bytes", _INT, 32_768, _MEDIUM,
-        "Receive buffer of a connection; -1 is the system's own.", buffer_size)
-    for name, value_type, default, doc in (
-        ("reconnect.backoff.ms", _LONG, 50, "First wait before a broken connection is made again."),
-        ("reconnect.backoff.max.ms", _LONG, 1_000, "Longest such wait."),
-        ("retry.backoff.ms", _LONG, 100, "First wait before a failed request is sent again."),
-        ("retry.backoff.max.ms", _LONG, 1_000, "Longest such wait."),
-        ("socket.connection.setup.timeout.ms", _LONG, 10_000,
-         "How long a connection may take to be made."),
-        ("socket.connection.setup.timeout.max.ms", _LONG, 30_000,
-         "Longest such time, after failures."),
-        ("request.timeout.ms", _INT, 40_000, "How long a request may take."),
-        ("default.api.timeout.ms", _INT, 60_000,
-         "How long a worker that starts waits for a broker to answer, before it gives up."),
-    ):
-        key(name, value_type, default, _LOW, doc, _NOT_NEGATIVE)
-    key("connections.max.idle.ms", _LONG, 540_000, _LOW,
-        "Age at which an idle connection is closed; -1 never.", validators.at_least(-1))
-    return group.keys
-
-
 def _metrics() -> list[ConfigKey]:
     group = KeyGroup("Metrics")
     key = group.key
@@ -241,7 +182,7 @@ def _metrics() -> list[ConfigKey]:
     key("metrics.num.samples", _INT, 2, _LOW, "Samples that a metric keeps.", _POSITIVE)
     key("metrics.recording.level", _STRING, "INFO", _LOW,
         "How much is measured.", validators.one_of("INFO", "DEBUG"))
-    key("metric.reporters", _LIST, (), _LOW,
+    key("metric.reporters", _LIST, _JMX_REPORTER, _LOW,
         "No effect: Java classes cannot be loaded here.", validators.non_null)
     return group.keys
 
@@ -289,7 +230,7 @@ WORKER_DEF: Final = ConfigDef(
         *_internal_topics(),
         *_tasks(),
         *worker_keys_rest.rest_keys(),
-        *_clients(),
+        *worker_keys_clients.client_keys(),
         *_metrics(),
         *_connectd(),
     ]
@@ -309,10 +250,9 @@ STANDALONE_DEF: Final = ConfigDef(
 )
 """All keys of a standalone worker."""
 
-CLIENT_KEYS: Final = frozenset({"bootstrap.servers", *(key.name for key in _clients())}) - {
-    "client.id",
-    "ssl.client.auth",
-}
+CLIENT_KEYS: Final = frozenset(
+    {"bootstrap.servers", *(key.name for key in worker_keys_clients.client_keys())}
+) - {"client.id", "ssl.client.auth"}
 """Unprefixed keys that go to the worker's own Kafka clients."""
 
 CLIENT_PREFIXES: Final = ("ssl.", "sasl.", "security.")
@@ -326,8 +266,6 @@ WITHOUT_EFFECT: Final = frozenset(
         "metrics.sample.window.ms",
         "metrics.num.samples",
         "metrics.recording.level",
-        "internal.key.converter",
-        "internal.value.converter",
     }
 )
 """Keys of the Java worker that are accepted, warned of when set, and change nothing."""

@@ -96,7 +96,11 @@ DROPPED = _names(
     sasl.kerberos.ticket.renew.window.factor metadata.max.idle.ms partitioner.ignore.keys
     partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms max.poll.records
     exclude.internal.topics
-    default.api.timeout.ms
+    default.api.timeout.ms sasl.oauthbearer.jwks.endpoint.url
+    sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.clock.skew.seconds
+    sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
+    sasl.oauthbearer.scope.claim.name sasl.oauthbearer.header.urlencode
     """
 )
 

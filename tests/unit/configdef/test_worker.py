@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from connectd.configdef import worker_keys
 from connectd.configdef.definition import ConfigType
 from connectd.configdef.parsing import default_value
 from connectd.configdef.rest_settings import Listener
+from connectd.configdef.values import value_text
 from connectd.configdef.worker import (
     ClusterSettings,
     InternalTopic,
@@ -27,67 +30,15 @@ MINIMAL = {
     "status.storage.topic": "connect-status",
 }
 
-KAFKA_DEFAULTS = {
-    # spec kafka-connect B.1, B.2
-    "bootstrap.servers": ("localhost:9092",),
-    "client.dns.lookup": "use_all_dns_ips",
-    "header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter",
-    "task.shutdown.graceful.timeout.ms": 5000,
-    "offset.flush.interval.ms": 60000,
-    "offset.flush.timeout.ms": 5000,
-    "plugin.path": None,
-    "plugin.discovery": "hybrid_warn",
-    "metrics.sample.window.ms": 30000,
-    "metrics.num.samples": 2,
-    "metrics.recording.level": "INFO",
-    "listeners": ("http://:8083",),
-    "rest.advertised.host.name": None,
-    "rest.advertised.port": None,
-    "rest.advertised.listener": None,
-    "ssl.client.auth": "none",
-    "access.control.allow.origin": "",
-    "access.control.allow.methods": "",
-    "admin.listeners": None,
-    "rest.extension.classes": (),
-    "response.http.headers.config": "",
-    "config.providers": (),
-    "connector.client.config.override.policy": "All",
-    "topic.creation.enable": True,
-    "topic.tracking.enable": True,
-    "topic.tracking.allow.reset": True,
-    "config.storage.replication.factor": 3,
-    "offset.storage.partitions": 25,
-    "offset.storage.replication.factor": 3,
-    "status.storage.partitions": 5,
-    "status.storage.replication.factor": 3,
-    "session.timeout.ms": 10000,
-    "heartbeat.interval.ms": 3000,
-    "rebalance.timeout.ms": 60000,
-    "exactly.once.source.support": "disabled",
-    "metadata.max.age.ms": 300000,
-    "client.id": "",
-    "send.buffer.bytes": 131072,
-    "receive.buffer.bytes": 32768,
-    "reconnect.backoff.ms": 50,
-    "reconnect.backoff.max.ms": 1000,
-    "socket.connection.setup.timeout.ms": 10000,
-    "socket.connection.setup.timeout.max.ms": 30000,
-    "retry.backoff.ms": 100,
-    "retry.backoff.max.ms": 1000,
-    "request.timeout.ms": 40000,
-    "connections.max.idle.ms": 540000,
-    "security.protocol": "PLAINTEXT",
-    "worker.sync.timeout.ms": 3000,
-    "worker.unsync.backoff.ms": 300000,
-    "connect.protocol": "sessioned",
-    "scheduled.rebalance.max.delay.ms": 300000,
-    "inter.worker.key.generation.algorithm": "HmacSHA256",
-    "inter.worker.key.size": None,
-    "inter.worker.key.ttl.ms": 3600000,
-    "inter.worker.signature.algorithm": "HmacSHA256",
-    "inter.worker.verification.algorithms": ("HmacSHA256",),
-    "metadata.recovery.strategy": "rebootstrap",
-}
+KAFKA_KEYS = [
+    (name, type_name, importance, default)
+    for name, type_name, importance, default in (
+        [*line.split(" ", 3), ""][:4]
+        for line in Path(__file__).with_name("kafka_worker_keys.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )
+]
+"""Every key of Kafka's own worker, as it declares them."""
 
 
 def worker(**changes: str) -> WorkerConfig:
@@ -107,9 +58,20 @@ def problems(properties: dict[str, str]) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_defaults_are_those_of_kafka_connect() -> None:
-    defaults = {name: default_value(worker_keys.WORKER_DEF.key(name)) for name in KAFKA_DEFAULTS}
-    assert defaults == KAFKA_DEFAULTS
+@pytest.mark.parametrize(("name", "type_name", "importance", "default"), KAFKA_KEYS)
+def test_a_key_is_declared_as_in_kafka(
+    name: str, type_name: str, importance: str, default: str
+) -> None:
+    key = worker_keys.WORKER_DEF.key(name)
+    assert (key.type.value, key.importance.value) == (type_name, importance)
+    if name == "bootstrap.servers":  # must be set in Kafka; here a broker on this machine will do
+        assert default == "!"
+        assert default_value(key) == ("localhost:9092",)
+        return
+    assert key.is_required == (default == "!")
+    if not key.is_required:
+        shown = value_text(default_value(key))
+        assert shown == (None if default == "-" else default)
 
 
 def test_the_required_keys_are_those_of_kafka_connect() -> None:
@@ -235,9 +197,14 @@ def test_names_of_variables_become_names_of_keys() -> None:
             "this version; set it to disabled",
         ),
         (
+            {"exactly.once.source.support": "on"},
+            "Invalid value on for configuration exactly.once.source.support: String must be one "
+            "of (case insensitive): DISABLED, ENABLED, PREPARING",
+        ),
+        (
             {"exactly.once.source.support": "Enabled"},
-            "Invalid value Enabled for configuration exactly.once.source.support: String must be "
-            "one of: disabled, preparing, enabled",
+            "exactly.once.source.support is Enabled, but source connectors are at-least-once in "
+            "this version; set it to disabled",
         ),
         (
             {"bootstrap.servers": "localhost"},
@@ -291,10 +258,15 @@ def test_keys_of_others_are_not_unknown() -> None:
 
 
 def test_keys_without_effect_are_named() -> None:
-    assert worker(plugin_path="/x", internal_key_converter=JSON).warnings() == [
-        "configuration key 'plugin.path' has no effect here and can be removed",
-        "configuration key 'internal.key.converter' has no effect here and can be removed",
+    names = ("plugin.path", "internal.key.converter", "internal.value.converter.schemas.enable")
+    config = WorkerConfig.from_properties({**MINIMAL, **dict.fromkeys(names, "x")})
+    assert config.warnings() == [
+        f"configuration key '{name}' has no effect here and can be removed" for name in names
     ]
+
+
+def test_support_for_exactly_once_is_off_in_whatever_case() -> None:
+    assert worker(exactly_once_source_support="DISABLED").warnings() == []
 
 
 def test_a_grace_period_that_leaves_no_time_is_warned_of() -> None:
