@@ -93,7 +93,7 @@ def test_answers_about_a_bad_config_hide_its_secrets(rig: Rig) -> None:
 
 
 def test_placeholders_stay_placeholders(rig: Rig) -> None:
-    """There are no config providers yet: the text is kept as it is, and never resolved."""
+    """This worker has no config provider of that name: the text stays as it is, as in Kafka."""
     config = rig.config(aws__secret__key="${file:/secrets/aws.properties:key}")
 
     rig.expect(201, "PUT", f"{rig.path}/config", config)

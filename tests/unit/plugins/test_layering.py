@@ -93,3 +93,26 @@ def test_connector_clients_take_brokers_prefix_and_overrides_in_that_order() -> 
         "security.protocol": "SSL",
         "retries": "3",
     }
+
+
+@pytest.mark.parametrize(
+    ("policy", "setting", "text"),
+    [
+        ("None", "linger.ms", "The 'None' policy does not allow 'linger.ms'"),
+        ("All", "plugin.library.paths", "under any policy: it loads a library"),
+        ("All", "acks", "acks: found 0, expected all"),
+    ],
+)
+def test_a_client_is_not_made_with_what_is_not_allowed(
+    policy: str, setting: str, text: str
+) -> None:
+    """The policy may have changed since the connector was created, or what a provider says."""
+    config = worker(connector_client_config_override_policy=policy)
+    with pytest.raises(ConfigError, match="^Client Config Overrides not allowed: ") as caught:
+        layering.client_settings("producer", config, {f"producer.override.{setting}": "0"})
+    assert text in str(caught.value)
+
+
+def test_the_policy_is_about_connectors_and_not_about_the_worker() -> None:
+    config = worker(connector_client_config_override_policy="None", producer_linger_ms="7")
+    assert layering.client_settings("producer", config, {})["linger.ms"] == "7"
