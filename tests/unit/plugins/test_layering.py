@@ -108,7 +108,7 @@ def test_a_client_is_not_made_with_what_is_not_allowed(
 ) -> None:
     """The policy may have changed since the connector was created, or what a provider says."""
     config = worker(connector_client_config_override_policy=policy)
-    with pytest.raises(ConfigError, match="^Client Config Overrides not allowed: ") as caught:
+    with pytest.raises(ConfigError, match=r"^Client Config Overrides not allowed: ") as caught:
         layering.client_settings("producer", config, {f"producer.override.{setting}": "0"})
     assert text in str(caught.value)
 
