@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from connectd.errors import ConnectdError, FatalTaskError
+from connectd.errors import ConfigError, FatalTaskError
 from connectd.model.record import SourceOffset, SourcePartition
 
 _FILE: Final = "filename"
@@ -17,8 +17,11 @@ _POSITION: Final = "position"
 _LONG_BITS: Final = 63
 
 
-class OffsetRefusedError(ConnectdError):
-    """An offset that a user may not write. Not a ``ConfigError``: Kafka answers 500 here."""
+class OffsetRefusedError(ConfigError):
+    """An offset that a user may not write. Kafka answers 500 here, which makes clients try again.
+
+    As a ``ConfigError`` it is answered with 400 and the same text.
+    """
 
 
 def partition_of(path: str | None) -> SourcePartition:
