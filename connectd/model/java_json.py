@@ -60,10 +60,11 @@ def quoted(text: str) -> bytes:
 
 
 def _with_escaped_pairs(text: bytes) -> bytes:
-    # Five looks for a byte are many times cheaper than one search for a pattern.
-    if not text.isascii() and any(lead in text for lead in (0xF0, 0xF1, 0xF2, 0xF3, 0xF4)):
-        return _ASTRAL.sub(_escaped_pair, text)
-    return text
+    # Five looks for a byte, written out, are many times cheaper than one search for a pattern.
+    has_pairs = not text.isascii() and (
+        0xF0 in text or 0xF1 in text or 0xF2 in text or 0xF3 in text or 0xF4 in text
+    )
+    return _ASTRAL.sub(_escaped_pair, text) if has_pairs else text
 
 
 def _escaped_pair(character: re.Match[bytes]) -> bytes:
