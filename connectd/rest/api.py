@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 import connectd
 from connectd.aio.clock import Clock, LoopClock
@@ -42,15 +45,7 @@ def create_api(
         for area in (root, connectors, tasks, offsets, plugins, *admin, tables)
         for route in area.routes(herder)
     ]
-    app = FastAPI(
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        routes=[*routes, openapi.route(routes, version=connectd.__version__)],
-        exception_handlers={HTTPException: on_http_exception},
-    )
-    app.add_middleware(RawPaths)
+    app = _application([*routes, openapi.route(routes, version=connectd.__version__)])
     if settings is not None:
         if settings.basic_auth is not None:
             app.state.guard = basic_auth.load(settings.basic_auth)
@@ -60,12 +55,16 @@ def create_api(
 
 def create_admin_api(herder: Herder) -> FastAPI:
     """The application of listeners that serve /admin and nothing else, to everybody."""
+    return _application(loggers.routes(herder))
+
+
+def _application(routes: Sequence[Route]) -> FastAPI:
     app = FastAPI(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        routes=[*loggers.routes(herder)],
+        routes=[*routes],
         exception_handlers={HTTPException: on_http_exception},
     )
     app.add_middleware(RawPaths)
