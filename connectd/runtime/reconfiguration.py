@@ -110,7 +110,7 @@ class Reconfiguration:
 
     async def _round(self, connector: str) -> None:
         life = self._life_of(connector)
-        if life is None or life.state is not State.RUNNING:
+        if life is None or not _runs(life):
             return  # it will ask again when it runs
         try:
             limit = task_configs.tasks_max(life.resolved_config)
@@ -123,9 +123,13 @@ class Reconfiguration:
             life.fail(error)
             return
         except ConnectdError:
-            if life.state is not State.RUNNING:
+            if not _runs(life):
                 return  # stopped in between: it will ask again, or its successor does
             raise
         configs = task_configs.prepared(computed, task_class=life.task_class_name, raw=life.config)
         if await self._publish(connector, life.config, configs):
             _log.info("task set published", connector=connector, tasks=len(configs))
+
+
+def _runs(life: ConnectorLife) -> bool:
+    return life.state is State.RUNNING

@@ -58,6 +58,10 @@ def trace_of(error: BaseException) -> str:
     return redaction.redact_text(text).rstrip()
 
 
+Subject = str | ConnectorTaskId
+"""A connector by name, or a task."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """What a pen writes: a state, why it is FAILED, and the version of the plugin that runs."""
@@ -78,7 +82,7 @@ class StatusPen:
 
     def __init__(
         self,
-        subject: str | ConnectorTaskId,
+        subject: Subject,
         state: State,
         write: Callable[[Entry], None],
     ) -> None:
@@ -155,6 +159,7 @@ class StatusReporter:
         self._snapshot = snapshot
         self._tracks_topics = tracks_topics
         self._known_topics: dict[str, set[str]] = {}
+        self._said: dict[Subject, Status] = {}
 
     def connector_pen(self, connector: str, *, keeps_failure: bool = False) -> StatusPen:
         """A pen for a new life of a connector.
@@ -167,9 +172,10 @@ class StatusReporter:
         def write(entry: Entry) -> None:
             if connector in self._snapshot().connectors:
                 is_safe = entry.state in _SAFE
-                self._store.put_connector(connector, self._status(entry), safe=is_safe)
+                status = self._said[connector] = self._status(entry)
+                self._store.put_connector(connector, status, safe=is_safe)
 
-        shown = self._store.connector(connector)
+        shown = self._latest(connector, self._store.connector(connector))
         return self._new_pen(connector, shown, write, keeps_failure=keeps_failure)
 
     def task_pen(self, task: ConnectorTaskId, *, keeps_failure: bool = False) -> StatusPen:
@@ -177,13 +183,21 @@ class StatusReporter:
 
         def write(entry: Entry) -> None:
             if task in self._snapshot().tasks(task.connector):
-                self._store.put_task(task, self._status(entry), safe=entry.state in _SAFE)
+                status = self._said[task] = self._status(entry)
+                self._store.put_task(task, status, safe=entry.state in _SAFE)
 
-        return self._new_pen(task, self._store.task(task), write, keeps_failure=keeps_failure)
+        shown = self._latest(task, self._store.task(task))
+        return self._new_pen(task, shown, write, keeps_failure=keeps_failure)
+
+    def _latest(self, subject: Subject, read: Status | None) -> Status | None:
+        """What is known of a subject: what this worker has said last may not be read back yet."""
+        said = self._said.get(subject)
+        is_ours = read is None or read.worker_id == self._membership.worker_id
+        return said if said is not None and is_ours else read
 
     def _new_pen(
         self,
-        subject: str | ConnectorTaskId,
+        subject: Subject,
         shown: Status | None,
         write: Callable[[Entry], None],
         *,
@@ -233,8 +247,16 @@ class StatusReporter:
             if connector not in snapshot.connectors:
                 self.reset_topics(connector)
                 self._store.put_connector(connector, None)
+                self._forget(connector)
                 continue
             count = snapshot.task_counts.get(connector, 0)
             for task in self._store.tasks(connector):
                 if task.task >= count:
                     self._store.put_task(task, None)
+                    self._said.pop(task, None)
+
+    def _forget(self, connector: str) -> None:
+        for subject in list(self._said):
+            owner = subject.connector if isinstance(subject, ConnectorTaskId) else subject
+            if owner == connector:
+                del self._said[subject]

@@ -147,6 +147,34 @@ async def test_a_failure_may_be_kept_in_sight_until_the_new_life_has_something_t
     assert desk.store.task(TASK) == Status(S.UNASSIGNED, "me:8083", 1)
 
 
+@virtual
+async def test_what_was_said_last_counts_before_it_can_be_read_back() -> None:
+    """A store shows what it has read; a restart is quicker than that."""
+    desk = Desk()
+    await desk.member.join(desk.snapshot)
+    pen = desk.reporter.task_pen(TASK)
+    pen.report(E.STARTED)
+    written: list[State] = []
+    desk.store.put_task = lambda task, status, **_: written.append(status.state)  # type: ignore
+    pen.report(E.RESTARTED)
+    pen.revoke()
+    new = desk.reporter.task_pen(TASK)
+    assert written == [S.RESTARTING]
+    assert new.state is S.RESTARTING
+
+
+@virtual
+async def test_what_another_worker_says_counts_more_than_what_was_said_here() -> None:
+    desk = Desk()
+    await desk.member.join(desk.snapshot)
+    desk.reporter.task_pen(TASK).report(E.SHUT_DOWN)
+    desk.store.put_task(TASK, Status(S.RUNNING, "other:8083", 1))
+    desk.reporter.task_pen(TASK)
+    status = desk.store.task(TASK)
+    assert status is not None
+    assert (status.state, status.worker_id) == (S.UNASSIGNED, "me:8083")
+
+
 def test_the_version_of_a_plugin_is_shown_while_it_runs() -> None:
     """KIP-891, as a worker of Kafka 4.3 does it."""
     written: list[Entry] = []
