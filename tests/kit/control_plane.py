@@ -112,9 +112,21 @@ class Options:
     membership: Membership | None = None
 
 
+def _registry(probes: Probes) -> PluginRegistry:
+    connector_class = type("BoundProbeConnector", (ProbeConnector,), {"probes": probes})
+    registry = PluginRegistry()
+    registry.register(
+        PluginDesc(PROBE_CLASS, PluginKind.SOURCE, ProbeConnector.version, connector_class)
+    )
+    registry.register(
+        PluginDesc("tests.ProbeConverter", PluginKind.CONVERTER, "1.0", ProbeConverter)
+    )
+    return registry
+
+
 def _build(options: Options) -> Plane:
     probes = Probes()
-    connector_class = type("BoundProbeConnector", (ProbeConnector,), {"probes": probes})
+    registry = _registry(probes)
     configs, offsets, statuses = options.stores or (
         MemoryConfigStore(),
         MemoryOffsetStore(),
@@ -130,14 +142,6 @@ def _build(options: Options) -> Plane:
         clock,
         configs.snapshot,
         tracks_topics=options.settings.tracks_topics,
-    )
-
-    registry = PluginRegistry()
-    registry.register(
-        PluginDesc(PROBE_CLASS, PluginKind.SOURCE, ProbeConnector.version, connector_class)
-    )
-    registry.register(
-        PluginDesc("tests.ProbeConverter", PluginKind.CONVERTER, "1.0", ProbeConverter)
     )
 
     def find(name: str) -> type[spi.SourceConnector]:
