@@ -17,9 +17,11 @@ from urllib.parse import quote, unquote_to_bytes
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from connectd.rest.connection import HEAD_BYTES_MAX
 from connectd.rest.errors import RestError, error_response, plain_error
 
 _VERSIONS: Final = ("1.0", "1.1")
+_TARGET_BYTES_MAX: Final = 8_192  # as the Java worker
 _ORIGIN: Final = re.compile(r"\Ahttps?://[^/]*", re.IGNORECASE)
 _PARAMETERS: Final = re.compile(r";[^/]*")
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -54,7 +56,7 @@ def _bad(message: str) -> RestError:
 
 
 class RawPaths:
-    """Middleware: routes on ``routed_path``; versions of HTTP that are none get 505."""
+    """Middleware: routes on ``routed_path``, and refuses heads that the parser lets through."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,13 +65,36 @@ class RawPaths:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["http_version"] not in _VERSIONS:
-            await plain_error(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)(scope, receive, send)
+        refusal = _refuse_head(scope)
+        if refusal is not None:
+            await plain_error(refusal)(scope, receive, send)
             return
-        raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
         try:
-            path = routed_path(raw.partition(b"?")[0])
+            path = routed_path(_raw_path(scope))
         except RestError as error:
             await error_response(error.status, str(error))(scope, receive, send)
             return
         await self._app({**scope, "path": path}, receive, send)
+
+
+def _raw_path(scope: Scope) -> bytes:
+    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
+    return raw.partition(b"?")[0].partition(b"#")[0]
+
+
+def _refuse_head(scope: Scope) -> HTTPStatus | None:
+    """What is wrong with version, sizes or framing; None: nothing.
+
+    The parser bounds only what has not arrived completely, and takes a body with two lengths, of
+    which a proxy in front may have believed the other one.
+    """
+    if scope["http_version"] not in _VERSIONS:
+        return HTTPStatus.HTTP_VERSION_NOT_SUPPORTED
+    if len(_raw_path(scope)) + len(scope["query_string"]) > _TARGET_BYTES_MAX:
+        return HTTPStatus.REQUEST_URI_TOO_LONG
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD_BYTES_MAX:
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+    names = {name for name, _ in scope["headers"]}
+    if b"content-length" in names and b"transfer-encoding" in names:
+        return HTTPStatus.BAD_REQUEST
+    return None

@@ -142,6 +142,25 @@ def test_what_is_no_http_gets_the_error_body_and_is_hung_up(data: bytes, status:
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET /?" + b"x" * 9_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
+        (
+            HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            400,
+        ),
+    ],
+)
+def test_heads_that_are_too_large_or_ambiguous_are_refused(data: bytes, status: int) -> None:
+    async def scenario(app: App, connect: Opener) -> None:
+        found, body = await (await connect(data)).answer()
+        assert (found, json.loads(body)["error_code"]) == (status, status)
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("version", ["1.2", "2.0", "9.9"])
 def test_other_versions_of_http_are_refused(version: str) -> None:
     async def scenario(app: App, connect: Opener) -> None:
