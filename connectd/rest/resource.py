@@ -80,7 +80,12 @@ class _Resource:
             refusal = guard(request)
         if refusal is not None:
             return refusal
-        return self._options(request) if handler is None else await handler(request)
+        if handler is None:
+            return self._options(request)
+        response = await handler(request)
+        if response.media_type == _JSON and _wants_charset(request):
+            response.headers["content-type"] = f"{_JSON};charset=utf-8"
+        return response
 
     def _refuse_types(self, request: Request) -> Response | None:
         sent = request.headers.get("content-type")
@@ -105,6 +110,12 @@ def _accepts(request: Request, media_types: Collection[str]) -> bool:
     """Whether the client takes one of them. Its preferences do not matter: there is no choice."""
     accepted = request.headers.get("accept", "").strip()
     return not accepted or any(_media_type(each) in media_types for each in accepted.split(","))
+
+
+def _wants_charset(request: Request) -> bool:
+    """Whether the client names the charset, and is to find it in the answer again."""
+    accepted = request.headers.get("accept", "").partition(",")[0].lower().replace(" ", "")
+    return accepted == f"{_JSON};charset=utf-8"
 
 
 def _media_type(text: str) -> str:

@@ -14,6 +14,7 @@ import base64
 import binascii
 import hmac
 import secrets
+import string
 from dataclasses import dataclass, field
 
 import structlog
@@ -29,6 +30,7 @@ from connectd.stores import protocols
 _log = structlog.get_logger(__name__)
 
 _ROTATION = "session key"
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
 class NoSessionKeyError(RetriableError):
@@ -148,4 +150,7 @@ def _understood(signature: Signature) -> bytes:
     try:
         return base64.b64decode(signature.text, validate=True)
     except (binascii.Error, ValueError):
+        odd = next((each for each in signature.text if each not in _BASE64), None)
+        if odd is not None:
+            raise ConfigError(f"Illegal base64 character {ord(odd):x}") from None
         raise ConfigError("The signature of the internal request is not Base64") from None

@@ -101,7 +101,8 @@ async def test_the_signature_is_checked_before_the_connector_is_looked_for(
         ({"signature": None}, 400, "Internal request missing required signature"),
         ({"algorithm": None}, 400, "Internal request missing required signature"),
         ({"algorithm": "foo"}, 400, "Algorithm foo not available"),
-        ({"signature": "!!!"}, 400, "The signature of the internal request is not Base64"),
+        ({"signature": "!!!"}, 400, "Illegal base64 character 21"),
+        ({"signature": "AAA"}, 400, "The signature of the internal request is not Base64"),
         ({"signature": ""}, 403, "Internal request contained invalid signature."),
         (
             {"algorithm": "HmacSHA1"},

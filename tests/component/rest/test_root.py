@@ -173,6 +173,16 @@ async def test_a_body_without_a_type_is_refused_where_it_is_read() -> None:
         assert (answer.status, answer.message) == (404, "Unknown connector s")
 
 
+@virtual
+async def test_a_charset_that_is_asked_for_is_named_in_the_answer() -> None:
+    accept = {"accept": "application/json; charset=UTF-8"}
+    async with control_plane() as plane:
+        answer = await plane.client.get("/", headers=accept)
+        assert answer.headers["content-type"] == "application/json;charset=utf-8"
+        answer = await plane.client.get("/", headers={"accept": "application/json"})
+        assert answer.headers["content-type"] == "application/json"
+
+
 @pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "APPLICATION/JSON"])
 @virtual
 async def test_json_may_be_declared_in_several_ways(kind: str) -> None:
