@@ -222,7 +222,7 @@ def test_unknown_keys_are_warned_of_and_do_not_stop_the_worker(make_worker: Make
         ("offset.flush.interval.ms", "soon", "offset.flush.interval.ms"),
         ("group.id", "", "group.id"),
         ("listeners", "ftp://:1", "ftp"),
-        ("config.providers", "file", "no config provider is built in yet"),
+        ("config.providers", "file", "config.providers.file.class is not set"),
         ("ssl.engine.factory.class", "com.evil.Engine", "ssl.engine.factory.class: not allowed"),
     ],
 )
