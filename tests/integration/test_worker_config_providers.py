@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,3 +128,31 @@ def test_a_path_that_is_not_allowed_stays_a_reference(rig: Rig) -> None:
     rig.expect(201, "PUT", f"{rig.path}/config", config)
     rig.wait_states("RUNNING")
     assert rig.expect(200, "GET", f"{rig.path}/config").body["my.note"] == note
+
+
+def test_a_file_that_nobody_can_read_to_its_end_holds_up_its_request_only(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """Opening a pipe without a writer waits for ever, as a file on a dead server does."""
+    pipe = tmp_path / "secrets" / "pipe.properties"
+    os.mkfifo(pipe)
+    rig.create_table("t", items=1)
+    hanging = {**rig.config(), "name": "hangs", "aws.secret.key": f"${{file:{pipe}:key}}"}
+    answers = []
+
+    def ask() -> None:
+        answers.append(rig.worker.request("PUT", "/connectors/hangs/config", hanging))
+
+    asking = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    rig.create()
+    rig.wait_equal("t")
+    assert any(thread.is_alive() for thread in asking)
+    for thread in asking:
+        thread.join()
+
+    assert [answer.status for answer in answers] == [500] * 3
+    assert f"no answer for the path '{pipe}' after 10 s" in answers[0].body["message"]
+    assert rig.states() == ("RUNNING", "RUNNING")
+    assert rig.worker.sigterm() == 0
