@@ -9,13 +9,12 @@ come from ``jars.CONNECT``.
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.harness import jars, java
 from tests.harness.jars import Jar
-from tests.harness.worker import REST_TIMEOUT_S, WorkerProcess
+from tests.harness.worker import WorkerProcess, rest_status
 
 HEAP = "400m"
 PLUGIN_ARTIFACTS = ("connect-file",)
@@ -34,17 +33,16 @@ class RealConnectWorker(WorkerProcess):
         topics_prefix: str = "",
         properties: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
         home: Path | None = None,
-        jaas: Path | None = None,
     ) -> None:
-        """As ``WorkerProcess``; ``jaas`` is a login configuration for the whole JVM.
+        """As ``WorkerProcess``.
 
         Raises JarsUnavailableError or JavaUnavailableError where the program cannot be had.
         """
         self._libs = jars.CONNECT.libs()
         self._runtime = java.find_java()
         self._archive = java.ClassArchive(self._runtime, self._libs.parent)
-        self._jaas = jaas
         plugins = ",".join(str(self._libs / jar.file_name) for jar in _plugins(True))
         super().__init__(
             bootstrap,
@@ -52,6 +50,7 @@ class RealConnectWorker(WorkerProcess):
             topics_prefix=topics_prefix,
             properties={**_PLUGINS_BY_MANIFEST, "plugin.path": plugins, **(properties or {})},
             env=env,
+            headers=headers,
             home=home,
         )
 
@@ -64,7 +63,6 @@ class RealConnectWorker(WorkerProcess):
         """The command line."""
         log4j2 = home / "log4j2.properties"
         log4j2.write_text(_LOG4J2, encoding="utf-8")
-        login = [f"-Djava.security.auth.login.config={self._jaas}"] if self._jaas else []
         return [
             str(self._runtime.path),
             f"-Xmx{HEAP}",
@@ -73,7 +71,6 @@ class RealConnectWorker(WorkerProcess):
             *self._archive.flags_for_writing(home),
             "-Djava.awt.headless=true",
             f"-Dlog4j2.configurationFile={log4j2}",
-            *login,
             "-cp",
             ":".join(str(self._libs / jar.file_name) for jar in _plugins(False)),
             "org.apache.kafka.connect.cli.ConnectDistributed",
@@ -90,10 +87,8 @@ class RealConnectWorker(WorkerProcess):
 
     def _answers(self) -> bool:
         """Jetty answers in words of its own before the worker is there: the status alone counts."""
-        health = f"{self.rest_url}/health"
         try:
-            with urllib.request.urlopen(health, timeout=REST_TIMEOUT_S) as answer:
-                return bool(answer.status == 200)
+            return rest_status(f"{self.rest_url}/health", self._headers) == 200
         except OSError:
             return False
 
@@ -107,7 +102,7 @@ _PLUGINS_BY_MANIFEST = {"plugin.discovery": "service_load"}
 """Reads the jars' own lists of plugins; to look into every class costs seconds at each start."""
 
 _LOG4J2 = """\
-rootLogger.level = INFO
+rootLogger.level = WARN
 rootLogger.appenderRef.out.ref = OUT
 appender.out.type = Console
 appender.out.name = OUT

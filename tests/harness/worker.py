@@ -50,15 +50,18 @@ class WorkerProcess(RealPart):
         rest_port: int | None = None,
         properties: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
         home: Path | None = None,
     ) -> None:
         """Nothing is started yet.
 
         ``topics_prefix`` is put before the three internal topics; tests give their own one.
-        ``properties`` add to or replace the worker's settings; ``env`` adds to its environment.
+        ``properties`` add to or replace the worker's settings; ``env`` adds to its environment;
+        ``headers`` go with every request of this object, for a worker that asks who one is.
         """
         self._own_home = home is None
         self._home = home
+        self._headers = dict(headers or {})
         self._env = {**NO_CREDENTIALS_FROM_OUTSIDE, **(env or {})}
         self.rest_port = rest_port or free_ports(1)[0]
         self.rest_url = f"http://127.0.0.1:{self.rest_port}"
@@ -150,7 +153,7 @@ class WorkerProcess(RealPart):
     def request(self, method: str, path: str, body: object = None) -> RestAnswer:
         """One REST request. An answer of any status is returned; no answer is a HarnessError."""
         try:
-            return rest_request(f"{self.rest_url}{path}", method, body)
+            return rest_request(f"{self.rest_url}{path}", method, body, self._headers)
         except OSError as error:
             found = f"gave no answer to {method} {path}: {error}"
             raise self._started().failure(found) from error
@@ -172,7 +175,7 @@ class WorkerProcess(RealPart):
 
     def _answers(self) -> bool:
         try:
-            return rest_request(f"{self.rest_url}/", "GET").status == 200
+            return rest_status(f"{self.rest_url}/", self._headers) == 200
         except OSError:
             return False
 
@@ -192,20 +195,31 @@ NO_CREDENTIALS_FROM_OUTSIDE = {
 """A test must not find, use or wait for the credentials of whoever runs it."""
 
 
-def rest_request(url: str, method: str, body: object = None) -> RestAnswer:
+def rest_request(
+    url: str, method: str, body: object = None, headers: Mapping[str, str] | None = None
+) -> RestAnswer:
     """One HTTP request with a JSON body; raises OSError when nothing answers within 30 s."""
-    request = urllib.request.Request(
-        url,
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={} if body is None else {"Content-Type": "application/json"},
-    )
+    content = None if body is None else json.dumps(body).encode()
+    status, answered = _exchange(url, method, content, headers or {})
+    return RestAnswer(status, _json(answered))
+
+
+def rest_status(url: str, headers: Mapping[str, str]) -> int:
+    """The status of GET ``url``, whatever its body is; raises OSError when nothing answers."""
+    return _exchange(url, "GET", None, headers)[0]
+
+
+def _exchange(
+    url: str, method: str, content: bytes | None, headers: Mapping[str, str]
+) -> tuple[int, bytes]:
+    kind = {} if content is None else {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, method=method, data=content, headers={**kind, **headers})
     try:
         with urllib.request.urlopen(request, timeout=REST_TIMEOUT_S) as answer:
-            return RestAnswer(answer.status, _json(answer.read()))
+            return answer.status, answer.read()
     except urllib.error.HTTPError as answer:
         with answer:
-            return RestAnswer(answer.code, _json(answer.read()))
+            return answer.code, answer.read()
 
 
 def properties_text(properties: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.conformance.rest import comparison, differences, report, sides, transcripts
 from tests.conformance.rest.comparison import Difference
 from tests.conformance.rest.driving import WAIT_S
+from tests.conformance.rest.known import KNOWN
 from tests.conformance.rest.script import SCENARIOS
 from tests.conformance.rest.sides import Side
 from tests.conformance.rest.steps import Scenario, Worker
@@ -83,7 +84,7 @@ def _store(scenarios: list[Scenario], real: Transcripts) -> None:
 
 def _tell(scenarios: list[Scenario], found: list[Difference], *, whole: bool) -> int:
     """Print what is unlisted or stale; staleness can be judged of the whole script alone."""
-    verdict = differences.judge(found)
+    verdict = differences.judge(found, KNOWN)
     for difference in verdict.unlisted:
         print(report.of_difference(difference))
     stale = verdict.stale if whole else []

@@ -1,4 +1,4 @@
-"""The differences that are meant, each with its reason.
+"""What a known difference is, and what the table of them (``known``) says of those that were found.
 
 An entry names where a difference may stand, with ``*`` for any text, and says why it is right that
 it stands there. The fewer places it covers, the better: what it covers is no longer watched. An
@@ -43,9 +43,6 @@ class Known:
         )
 
 
-KNOWN: Final[tuple[Known, ...]] = ()
-
-
 @dataclass(frozen=True)
 class Verdict:
     """What the table says of the differences that were found."""
@@ -55,7 +52,7 @@ class Verdict:
     """Entries that covered nothing."""
 
 
-def judge(found: Iterable[Difference], known: Iterable[Known] = KNOWN) -> Verdict:
+def judge(found: Iterable[Difference], known: Iterable[Known]) -> Verdict:
     """Part the differences into listed and unlisted ones."""
     entries = list(known)
     used: set[int] = set()

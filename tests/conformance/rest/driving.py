@@ -15,7 +15,7 @@ from urllib.parse import quote
 from tests.conformance.rest.exchange import Answer, send
 from tests.conformance.rest.internal_topics import InternalTopics
 from tests.conformance.rest.normalisation import Normaliser
-from tests.conformance.rest.steps import Scenario, Step, compact
+from tests.conformance.rest.steps import NOT_SENT, Scenario, Step, compact
 from tests.harness.processes import wait_for
 
 WAIT_S: Final = 60.0
@@ -104,8 +104,18 @@ class Driver:
         headers = {name: self._filled(value) for name, value in step.headers.items()}
         if step.signed:
             headers |= self._signature(body or b"")
-        headers = {**self.headers, **headers}
-        return send(self.address, step.method, self._filled(step.path), body, headers)
+        headers = {
+            name: value for name, value in {**self.headers, **headers}.items() if value != NOT_SENT
+        }
+        path = self._filled(step.path)
+        answers: list[Answer] = []
+
+        def answered() -> bool:
+            answers.append(send(self.address, step.method, path, body, headers))
+            return not _rebalancing(answers[-1])
+
+        wait_for(answered, deadline_s=self.patience_s)
+        return answers[-1]
 
     def _filled(self, text: str) -> str:
         filled = text.replace("{dir}", str(self.directory)).replace("{run}", self.run)
@@ -136,13 +146,18 @@ class Driver:
         return send(self.address, method, path, None, self.headers)
 
 
+def _rebalancing(answer: Answer) -> bool:
+    """Whether it is the answer of a worker that is about to rebalance: clients ask again."""
+    message = answer.body.get("message") if isinstance(answer.body, dict) else None
+    return answer.status >= 409 and isinstance(message, str) and "rebalanc" in message
+
+
 def sent_of(step: Step) -> dict[str, Any]:
     """The request of a step as a transcript has it, placeholders and all."""
     sent: dict[str, Any] = {"step": step.name, "request": f"{step.method} {step.path}"}
     headers = {name: value for name, value in step.headers.items() if name != "Content-Type"}
-    content_type = step.headers.get("Content-Type", "application/json")
-    if content_type != "application/json" or (step.body and "Content-Type" not in step.headers):
-        headers["Content-Type"] = step.headers.get("Content-Type", "(none)")
+    if step.headers.get("Content-Type", "application/json") != "application/json":
+        headers["Content-Type"] = step.headers["Content-Type"]
     if headers:
         sent["headers"] = headers
     if step.body is not None:

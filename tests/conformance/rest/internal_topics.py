@@ -1,9 +1,10 @@
 """What a scenario left in the three internal topics, normalised.
 
-The config topic has one partition: its records are compared in their order. Statuses are compared
-key by key, without immediate repetitions; offsets by the last value of each key, because how often
-a task commits on its way is a matter of time. The session key is written whenever a worker becomes
-leader, so its records belong to no scenario and are left out (``session_key`` gives the last one).
+The records of the config topic are compared connector by connector, in their order: what is written
+of two connectors at the same time has none. Statuses are compared key by key, without immediate
+repetitions; offsets by the last value of each key, because how often a task commits on its way is a
+matter of time. The session key is written whenever a worker becomes leader, so its records belong
+to no scenario and are left out (``session_key`` holds the last one).
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from tests.harness.topics import TopicReader, TopicRecord
 
 SETTLED_WITHIN_S: Final = 15.0
 SESSION_KEY: Final = "session-key"
+_ABOUT: Final = re.compile(
+    r"(?:target-state|restart-connector|connector|commit|tasks-fencing)-(?P<connector>.*)"
+    r"|task-(?P<of_task>.*)-\d+"
+)
 _VERSION: Final = re.compile(r'"version":(null|"<version>")')
 
 
@@ -49,10 +54,7 @@ class InternalTopics:
 
         wait_for(settled, deadline_s=SETTLED_WITHIN_S)
         return {
-            "configs": [
-                {"key": _text(record.key), "value": _config(record.value, normaliser)}
-                for record in self._of(records, "configs")
-            ],
+            "configs": _configs(self._of(records, "configs"), normaliser),
             "offsets": {
                 normaliser.text(_text(record.key)): _plain(record.value, normaliser)
                 for record in self._of(records, "offsets")
@@ -79,6 +81,17 @@ def of_worker(bootstrap: str, prefix: str) -> Iterator[InternalTopics]:
     names = [f"{prefix}connect-{each}" for each in ("configs", "offsets", "status")]
     with TopicReader(bootstrap, names) as reader:
         yield InternalTopics(reader, prefix)
+
+
+def _configs(records: list[TopicRecord], normaliser: Normaliser) -> dict[str, list[Any]]:
+    by_connector: dict[str, list[Any]] = {}
+    for record in records:
+        key = _text(record.key)
+        about = _ABOUT.fullmatch(key)
+        connector = (about["connector"] or about["of_task"]) if about else key
+        entry = {"key": key, "value": _config(record.value, normaliser)}
+        by_connector.setdefault(normaliser.text(connector), []).append(entry)
+    return by_connector
 
 
 def _histories(records: list[TopicRecord], normaliser: Normaliser) -> dict[str, list[Any]]:

@@ -1,13 +1,15 @@
 """Takes out of an answer what two correct workers may differ in, and nothing else.
 
 Normalised are: the worker's address, the directory and the word of this run, versions, the commit
-and the cluster id, times, group generations, documentation texts, the
-list of plugins in a message, and stack traces below their first line (class and message). Of the headers only those that clients act on are kept. Lists
-without an order (connector names, active topics, methods of ``Allow``) are sorted.
+and the cluster id, times, group generations, documentation texts, the list of plugins in a message,
+pages of HTML, and stack traces below their first line (class and message). Of the headers only
+those that clients act on are kept. Lists without an order (connector names, active topics, offsets,
+methods of ``Allow``) are sorted.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -96,6 +98,8 @@ class Normaliser:
             return _NUMBER_BY_KEY[name]
         if isinstance(value, list) and name in _LISTS_WITHOUT_ORDER:
             return sorted(self.value(value))
+        if name == "offsets" and isinstance(value, list):
+            return sorted(self.value(value), key=lambda entry: json.dumps(entry, sort_keys=True))
         return self.value(value)
 
     def _header(self, name: str, value: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +36,19 @@ PROPERTIES: Final = {
         "access.control.allow.methods": "GET,PUT,OPTIONS",
         "response.http.headers.config": '"add X-Frame-Options: DENY",set Cache-Control: no-cache',
     },
+    Worker.GUARDED: {
+        "topic.tracking.allow.reset": "false",
+        "connector.client.config.override.policy": "Principal",
+        "admin.listeners": "",
+        "rest.extension.classes": (
+            "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
+        ),
+    },
 }
+
+
+USERS: Final = "admin=secret\ncolon=a:b\n"
+LOGIN: Final = {"Authorization": "Basic " + base64.b64encode(b"admin:secret").decode()}
 
 
 class Side(Enum):
@@ -63,13 +76,15 @@ def running(
     prefix = f"{run}-{side.name.lower()}-"
     kind = RealConnectWorker if side is Side.REAL else WorkerProcess
     version = jars.CONNECT.version() if side is Side.REAL else connectd.__version__
+    headers = LOGIN if worker is Worker.GUARDED else {}
     with tempfile.TemporaryDirectory(prefix="connectd-conformance-") as home:
         started = kind(
             bootstrap,
             group_id=f"{prefix}group",
             topics_prefix=prefix,
             properties=PROPERTIES[worker],
-            env={"CONFORMANCE_TOPIC": f"{run}-environment"},
+            env={"CONFORMANCE_TOPIC": f"{run}-environment", **_login_module(Path(home))},
+            headers=headers,
             home=Path(home),
         )
         with started, internal_topics.of_worker(bootstrap, prefix) as topics:
@@ -79,5 +94,16 @@ def running(
                 directory=directory,
                 topics=topics,
                 versions=(version,),
+                headers=headers,
                 patience_s=patience_s,
             )
+
+
+def _login_module(home: Path) -> dict[str, str]:
+    """The environment that tells a worker which file has its users; it is read by both sides."""
+    users = home / "users.properties"
+    users.write_text(USERS, encoding="utf-8")
+    module = "org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule"
+    jaas = home / "jaas.conf"
+    jaas.write_text(f'KafkaConnect {{ {module} required file="{users}"; }};\n', encoding="utf-8")
+    return {"JAVA_TOOL_OPTIONS": f"-Djava.security.auth.login.config={jaas}"}

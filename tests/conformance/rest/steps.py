@@ -25,6 +25,10 @@ class Worker(Enum):
     """Basic auth, no admin resources, no reset of topics."""
 
 
+NOT_SENT: Final = "(none)"
+"""The value of a header that is not to be sent."""
+
+
 @dataclass(frozen=True)
 class Until:
     """What a polled step waits for."""
@@ -85,7 +89,6 @@ def request(
         body = compact(json_body)
     if body is not None:
         sent = {"Content-Type": "application/json", **sent}
-    sent = {name: value for name, value in sent.items() if value}
     return Step(method, path, name or f"{method} {path}", body, sent, keep=keep, signed=signed)
 
 
@@ -155,6 +158,15 @@ def wait_offset(connector: str, offset: Mapping[str, Any], name: str | None = No
     return wait(path, until, name=name or f"{connector} has {until.what}")
 
 
+def wait_offsets(connector: str, count: int, name: str) -> Step:
+    """GET the offsets of ``connector`` until there are that many."""
+
+    def met(answer: Answer) -> bool:
+        return answer.status == 200 and len(answer.body["offsets"]) == count
+
+    return wait(f"/connectors/{connector}/offsets", Until(f"{count} offsets", met), name=name)
+
+
 def wait_topics(connector: str, topics: Sequence[str]) -> Step:
     """GET the active topics of ``connector`` until there are that many."""
 
@@ -182,11 +194,19 @@ JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def file_source(**more: Any) -> dict[str, Any]:
-    """The config of a connector that reads a file of this run; without its name."""
+    """A connector that waits for a file which never comes: nothing depends on its timing."""
     return {
         "connector.class": FILE_SOURCE,
         "tasks.max": "1",
-        "file": "{dir}/in.txt",
+        "file": "{dir}/never.txt",
         "topic": "{run}-t",
         **more,
     }
+
+
+LINES: Final = {"in.txt": "first\nsecond\n"}
+
+
+def reading_source(**more: Any) -> dict[str, Any]:
+    """A connector that reads the two ``LINES``; the scenario must wait until it has done so."""
+    return file_source(**{"file": "{dir}/in.txt", **more})

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from tests.conformance.rest.script.creation import LINES
-from tests.conformance.rest.steps import Scenario, file_source, get, post, put, wait_states
+from tests.conformance.rest.steps import (
+    Scenario,
+    file_source,
+    get,
+    post,
+    put,
+    wait_states,
+)
 
 OWN = r"conformance\..*|root"
 """The loggers of this script; every other one belongs to the worker's own code."""
@@ -126,7 +132,6 @@ INTERNAL = Scenario(
         ),
         put("/connectors/in/stop?forward=false"),
     ),
-    LINES,
 )
 
 PROVIDERS = Scenario(
@@ -178,7 +183,6 @@ PROVIDERS = Scenario(
         ),
     ),
     {
-        **LINES,
         "secrets.properties": "topic=a-secret-topic\nword=a-secret-word\n",
         "topic.txt": "another-secret-topic",
     },

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.rest.script.creation import LINES
 from tests.conformance.rest.steps import (
+    LINES,
     MOCK_SOURCE,
     SCHEMA_SOURCE,
     Scenario,
@@ -15,6 +15,7 @@ from tests.conformance.rest.steps import (
     patch,
     post,
     put,
+    reading_source,
     wait_gone,
     wait_states,
     wait_topics,
@@ -49,7 +50,6 @@ PUT_CONFIG = Scenario(
         ),
         get("/connectors/n/config", name="the config is still the last good one"),
     ),
-    LINES,
 )
 
 PATCH_CONFIG = Scenario(
@@ -70,7 +70,7 @@ PATCH_CONFIG = Scenario(
         patch("/connectors/p/config", {"connector.class": None}, name="PATCH the class away"),
         patch(
             "/connectors/p/config",
-            {"connector.class": "org.example.Nope"},
+            {"connector.class": "org.example.Nope3"},
             name="PATCH an unknown class",
         ),
         patch("/connectors/p/config", {"name": "q"}, name="PATCH another name"),
@@ -80,7 +80,6 @@ PATCH_CONFIG = Scenario(
         get("/connectors/p/config"),
         wait_states("p", "RUNNING", "RUNNING", name="it still runs"),
     ),
-    LINES,
 )
 
 PAUSE = Scenario(
@@ -104,7 +103,6 @@ PAUSE = Scenario(
         wait_gone("pr"),
         put("/connectors/pr/resume", name="resume a deleted one"),
     ),
-    LINES,
 )
 
 STOP = Scenario(
@@ -134,7 +132,6 @@ STOP = Scenario(
         wait_states("st", "RUNNING", "RUNNING", name="it runs again"),
         get("/connectors/st/tasks", name="its tasks are back"),
     ),
-    LINES,
 )
 
 RESTART = Scenario(
@@ -165,7 +162,6 @@ RESTART = Scenario(
         post("/connectors/none/tasks/0/restart"),
         get("/connectors/re/status"),
     ),
-    LINES,
 )
 
 
@@ -174,7 +170,7 @@ def _mock(mode: str) -> dict[str, Any]:
         "connector.class": MOCK_SOURCE,
         "tasks.max": "1",
         "mock_mode": mode,
-        "delay_ms": "500",
+        "delay_ms": "2000",
     }
 
 
@@ -187,19 +183,24 @@ FAILURES = Scenario(
         get("/connectors/ft/tasks/0/status"),
         get("/connectors?expand=status"),
         post("/connectors/ft/restart?includeTasks=true&onlyFailed=true"),
+        wait_states("ft", "RUNNING", "RUNNING", name="its task runs again"),
         wait_states("ft", "RUNNING", "FAILED", name="its task has failed again"),
         post("/connectors/ft/tasks/0/restart"),
+        wait_states("ft", "RUNNING", "RUNNING", name="its task runs once more"),
         delete("/connectors/ft"),
+        wait_gone("ft"),
         put("/connectors/fc/config", _mock("connector-failure")),
         wait_states("fc", "FAILED", "RUNNING"),
+        get("/connectors/fc"),
         post("/connectors/fc/restart?onlyFailed=true"),
+        wait_states("fc", "RUNNING", "RUNNING", name="the connector runs again"),
         wait_states("fc", "FAILED", "RUNNING", name="the connector has failed again"),
-        put("/connectors/fc/pause", name="pause a failed one"),
+        post("/connectors/fc/restart"),
+        wait_states("fc", "RUNNING", "RUNNING", name="the connector runs once more"),
+        wait_states("fc", "FAILED", "RUNNING", name="the connector has failed once more"),
         put("/connectors/fc/config", file_source(), name="PUT a config that works"),
-        put("/connectors/fc/resume"),
         wait_states("fc", "RUNNING", "RUNNING", name="it works at last"),
     ),
-    LINES,
 )
 
 SCHEMA = Scenario(
@@ -235,7 +236,7 @@ TOPICS = Scenario(
     "topics",
     "H 57: topics that a connector wrote to, and their reset",
     (
-        put("/connectors/tp/config", file_source()),
+        put("/connectors/tp/config", reading_source()),
         wait_states("tp", "RUNNING", "RUNNING"),
         wait_topics("tp", ["t"]),
         put("/connectors/tp/stop"),

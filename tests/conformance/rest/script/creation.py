@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.rest.steps import (
+    LINES,
     SCHEMA_SOURCE,
     Scenario,
     delete,
@@ -10,12 +11,11 @@ from tests.conformance.rest.steps import (
     get,
     post,
     put,
+    reading_source,
     wait_gone,
     wait_offset,
     wait_states,
 )
-
-LINES = {"in.txt": "first\nsecond\n"}
 
 CREATE = Scenario(
     "create",
@@ -23,8 +23,8 @@ CREATE = Scenario(
     (
         get("/connectors", name="no connectors"),
         get("/connectors?expand=status&expand=info", name="no connectors, expanded"),
-        post("/connectors", {"name": "s", "config": file_source()}),
-        post("/connectors", {"name": "s", "config": file_source()}, name="POST again"),
+        post("/connectors", {"name": "s", "config": reading_source()}),
+        post("/connectors", {"name": "s", "config": reading_source()}, name="POST again"),
         wait_states("s", "RUNNING", "RUNNING"),
         get("/connectors"),
         get("/connectors/s"),
@@ -105,6 +105,7 @@ NAMES = Scenario(
         ),
         post("/connectors", {"name": "tab\there", "config": file_source()}, name="a tab inside"),
         post("/connectors", {"name": 17, "config": file_source()}, name="a number as name"),
+        wait_states("17", "RUNNING", "RUNNING"),
         post("/connectors", {"name": "with space", "config": file_source()}, name="a space inside"),
         wait_states("with%20space", "RUNNING", "RUNNING", name="it runs"),
         get("/connectors/with%20space"),
@@ -123,7 +124,6 @@ NAMES = Scenario(
         ),
         wait_states("semi%3Bcolon%3Fq", "RUNNING", "RUNNING", name="that runs as well"),
     ),
-    LINES,
 )
 
 VALUES = Scenario(
@@ -141,8 +141,8 @@ VALUES = Scenario(
         post("/connectors", {"name": "v3", "config": file_source(x=None)}, name="a null"),
         post(
             "/connectors",
-            {"name": "v3", "config": {**file_source(), "topic": None}},
-            name="a required null",
+            {"name": "v3", "config": file_source(**{"tasks.max": None})},
+            name="tasks.max null",
         ),
         post(
             "/connectors",
@@ -155,9 +155,9 @@ VALUES = Scenario(
             {"name": "v5", "config": {**file_source(), "": "empty key", "empty": ""}},
             name="an empty key",
         ),
+        *(wait_states(name, "RUNNING", "RUNNING") for name in ("v2", "v4", "v5")),
         get("/connectors?expand=info"),
     ),
-    LINES,
 )
 
 REFUSED = Scenario(
@@ -171,7 +171,7 @@ REFUSED = Scenario(
         ),
         post(
             "/connectors",
-            {"name": "r", "config": {"connector.class": "org.example.Nope"}},
+            {"name": "r", "config": {"connector.class": "org.example.Nope1"}},
             name="POST an unknown class",
         ),
         post(
@@ -230,7 +230,7 @@ REFUSED = Scenario(
         put("/connectors/r/config", {}, name="PUT an empty config"),
         put(
             "/connectors/r/config",
-            {"connector.class": "org.example.Nope"},
+            {"connector.class": "org.example.Nope2"},
             name="PUT an unknown class",
         ),
         put("/connectors/r/config", file_source(name="m"), name="PUT another name"),
@@ -261,11 +261,11 @@ ALIASES = Scenario(
         ),
         wait_states("al-1", "RUNNING", "RUNNING"),
         wait_states("al-2", "RUNNING", "RUNNING"),
+        wait_offset("al-4", {"seqno": 2}),
         get("/connectors/al-1"),
         get("/connectors/al-1/tasks"),
         get("/connectors/al-2/status"),
     ),
-    LINES,
 )
 
 INITIAL_STATES = Scenario(
@@ -303,7 +303,6 @@ INITIAL_STATES = Scenario(
         put("/connectors/i-paused/resume"),
         wait_states("i-paused", "RUNNING", "RUNNING"),
     ),
-    LINES,
 )
 
 SCENARIOS = (CREATE, UNKNOWN, NAMES, VALUES, REFUSED, ALIASES, INITIAL_STATES)

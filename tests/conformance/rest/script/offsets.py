@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.rest.script.creation import LINES
 from tests.conformance.rest.steps import (
+    LINES,
     SCHEMA_SOURCE,
     Scenario,
     Step,
@@ -14,7 +14,9 @@ from tests.conformance.rest.steps import (
     get,
     patch,
     put,
+    reading_source,
     wait_offset,
+    wait_offsets,
     wait_states,
 )
 
@@ -30,7 +32,7 @@ ALTER = Scenario(
     "offsets",
     "H 43-49: from the first commit to the reset",
     (
-        put("/connectors/of/config", file_source()),
+        put("/connectors/of/config", reading_source()),
         wait_states("of", "RUNNING", "RUNNING"),
         wait_offset("of", {"position": 13}),
         get("/connectors/of/offsets/"),
@@ -47,7 +49,7 @@ ALTER = Scenario(
         patch("/connectors/of/offsets", {"offsets": None}, name="PATCH null"),
         patch("/connectors/of/offsets", {}, name="PATCH an empty object"),
         _alter("of", PARTITION, {"position": 6}, "PATCH"),
-        get("/connectors/of/offsets", name="the altered offset"),
+        wait_offsets("of", 1, name="the altered offset"),
         _alter("of", PARTITION, {"position": "x"}, "PATCH a text as position"),
         _alter("of", PARTITION, {"position": "6"}, "PATCH a number in a text"),
         _alter("of", PARTITION, {"position": -1}, "PATCH a negative position"),
@@ -81,10 +83,10 @@ ALTER = Scenario(
             {"offsets": [{"partition": PARTITION}]},
             name="PATCH no offset",
         ),
-        get("/connectors/of/offsets", name="what is left"),
+        wait_offsets("of", 2, name="what is left"),
         patch("/connectors/of/offsets", {"offsets": [None]}, name="PATCH an entry null"),
         delete("/connectors/of/offsets"),
-        get("/connectors/of/offsets", name="nothing after the reset"),
+        wait_offsets("of", 0, name="nothing after the reset"),
         delete("/connectors/of/offsets", name="DELETE again"),
         _alter("of", PARTITION, {"position": 6}, "PATCH after the reset"),
         put("/connectors/of/resume"),
@@ -114,15 +116,15 @@ OTHER = Scenario(
         put("/connectors/os/stop"),
         wait_states("os", "STOPPED"),
         _alter("os", {"id": 0}, {"seqno": 2}, "PATCH"),
-        get("/connectors/os/offsets", name="the altered offset"),
+        wait_offsets("os", 1, name="the altered offset"),
         _alter("os", {"any": "thing"}, {"at": True, "more": "text", "half": 0.5}, "PATCH anything"),
-        get("/connectors/os/offsets", name="anything is kept"),
+        wait_offsets("os", 2, name="anything is kept"),
         _alter("os", {"any": {"deep": 1}}, {"at": 1}, "PATCH a nested partition"),
         _alter("os", {"any": "thing"}, {"at": [1]}, "PATCH a nested offset"),
         _alter("os", {"any": "thing"}, None, "PATCH one away"),
-        get("/connectors/os/offsets", name="one is left"),
+        wait_offsets("os", 1, name="one is left"),
         delete("/connectors/os/offsets"),
-        get("/connectors/os/offsets", name="nothing after the reset"),
+        wait_offsets("os", 0, name="nothing after the reset"),
     ),
 )
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.conformance.rest.script.creation import LINES
+import base64
+
 from tests.conformance.rest.steps import (
+    NOT_SENT,
     Scenario,
     Worker,
     file_source,
@@ -17,6 +19,12 @@ from tests.conformance.rest.steps import (
 GOOD = {"name": "val", **file_source()}
 UI = {"Origin": "https://ui.example"}
 _ASKS_FOR_PUT = {"Access-Control-Request-Method": "PUT"}
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
 _VALIDATE = "/connector-plugins/FileStreamSource/config/validate"
 
 STRICT = Scenario(
@@ -40,8 +48,7 @@ STRICT = Scenario(
             name="POST with an override",
         ),
     ),
-    LINES,
-    Worker.STRICT,
+    worker=Worker.STRICT,
 )
 
 CORS = Scenario(
@@ -78,4 +85,62 @@ CORS = Scenario(
     worker=Worker.STRICT,
 )
 
-SCENARIOS = (STRICT, CORS)
+NOBODY = {"Authorization": NOT_SENT}
+_TASK = [{"task.class": "org.apache.kafka.connect.file.FileStreamSourceTask"}]
+
+LOGIN = Scenario(
+    "login",
+    "A.1.7: Basic authentication",
+    (
+        get("/", headers=NOBODY, name="nobody"),
+        get("/health", headers=NOBODY, name="health for nobody"),
+        get("/connectors", headers=NOBODY, name="connectors for nobody"),
+        get("/nope", headers=NOBODY, name="no route for nobody"),
+        post(
+            "/connectors",
+            {"name": "lo", "config": file_source()},
+            headers=NOBODY,
+            name="POST of nobody",
+        ),
+        get("/", headers={"Authorization": _basic("admin", "wrong")}, name="a wrong password"),
+        get("/", headers={"Authorization": _basic("nobody", "secret")}, name="a wrong user"),
+        get("/", headers={"Authorization": _basic("admin", "")}, name="no password"),
+        get("/", headers={"Authorization": "Bearer token"}, name="a bearer"),
+        get("/", headers={"Authorization": "Basic"}, name="no credentials"),
+        get("/", headers={"Authorization": "Basic !!!"}, name="credentials that are no base64"),
+        get("/", headers={"Authorization": "Basic YWRtaW4="}, name="credentials without a colon"),
+        get("/"),
+        get("/", headers={"Authorization": _basic("colon", "a:b")}, name="a colon in the password"),
+        post("/connectors/none/tasks", _TASK, headers=NOBODY, name="tasks by nobody, unsigned"),
+        put("/connectors/none/fence", headers=NOBODY, name="fence by nobody, unsigned"),
+    ),
+    worker=Worker.GUARDED,
+)
+
+GUARDED = Scenario(
+    "guarded-worker",
+    "no admin resources, no reset of topics, the policy Principal",
+    (
+        put("/connectors/gu/config", file_source()),
+        wait_states("gu", "RUNNING", "RUNNING"),
+        get("/connectors/gu/topics"),
+        put("/connectors/gu/topics/reset"),
+        get("/admin/loggers"),
+        get("/admin/loggers/root"),
+        put("/admin/loggers/root", {"level": "INFO"}),
+        put(_VALIDATE, {**GOOD, "producer.override.linger.ms": "1"}, name="validate an override"),
+        put(
+            _VALIDATE,
+            {
+                **GOOD,
+                "producer.override.sasl.mechanism": "PLAIN",
+                "producer.override.security.protocol": "SASL_PLAINTEXT",
+                "producer.override.sasl.jaas.config": "x required;",
+            },
+            name="validate overrides of the login",
+        ),
+    ),
+    worker=Worker.GUARDED,
+)
+
+SCENARIOS = (STRICT, CORS, LOGIN, GUARDED)

@@ -41,7 +41,7 @@ LISTS = Scenario(
         get(f"/connector-plugins/{TRANSFORMS}.Cast$Value/config"),
         get(f"/connector-plugins/{TRANSFORMS}.predicates.TopicNameMatches/config"),
         get("/connector-plugins/Nope/config"),
-        get("/connector-plugins/org.example.Nope/config"),
+        get("/connector-plugins/org.example.Nope4/config"),
         get("/connector-plugins/java.lang.String/config"),
         get("/connector-plugins/FileStreamSource/config?version=99"),
         get("/connector-plugins/FileStreamSource"),
@@ -74,7 +74,9 @@ VALIDATE = Scenario(
         _validate({**GOOD, "connector.class": "FileStreamSink"}, "a sink at a source's path"),
         _validate(GOOD, "an unknown path", "Nope"),
         _validate(
-            {**GOOD, "connector.class": "org.example.Nope"}, "an unknown class", "org.example.Nope"
+            {**GOOD, "connector.class": "org.example.Nope5"},
+            "an unknown class",
+            "org.example.Nope5",
         ),
         _validate({"name": "val", "topic": "t"}, "no class"),
         _validate({}, "nothing"),
@@ -85,6 +87,7 @@ VALIDATE = Scenario(
         _validate({**GOOD, "topic": ""}, "an empty topic"),
         _validate({**GOOD, "batch.size": "many"}, "a batch size that is no number"),
         _validate({**GOOD, "file": None}, "file null"),
+        _validate({**GOOD, "topic": None}, "topic null"),
         _validate({**GOOD, "unknown.key": "x", "another": ""}, "unknown keys"),
         _validate(
             {
@@ -164,7 +167,7 @@ VALIDATE_TRANSFORMS = Scenario(
             {**GOOD, "transforms": "a", "transforms.a.type": f"{TRANSFORMS}.Cast"}, "an outer class"
         ),
         _validate(
-            {**GOOD, "transforms": "a", "transforms.a.type": "org.example.Nope"}, "an unknown type"
+            {**GOOD, "transforms": "a", "transforms.a.type": "org.example.Nope7"}, "an unknown type"
         ),
         _validate(
             {**GOOD, "transforms": "a", "transforms.a.type": "RegexRouter"}, "a short name as type"
@@ -223,7 +226,7 @@ VALIDATE_CLIENTS = Scenario(
             "three converters",
         ),
         _validate({**GOOD, "value.converter": "JsonConverter"}, "a converter by its short name"),
-        _validate({**GOOD, "value.converter": "org.example.Nope"}, "an unknown converter"),
+        _validate({**GOOD, "value.converter": "org.example.Nope8"}, "an unknown converter"),
         _validate({**GOOD, "value.converter": FILE_SOURCE}, "a connector as converter"),
         _validate({**GOOD, "value.converter": ""}, "an empty converter"),
         _validate({**GOOD, "value.converter.schemas.enable": "maybe"}, "keys without a converter"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.rest.steps import (
+    NOT_SENT,
     Scenario,
     compact,
     delete,
@@ -105,7 +106,12 @@ CONTENT_TYPES = Scenario(
     "content-types",
     "A.1.2: bodies of other types, answers of other types",
     (
-        post("/connectors", raw=_CREATE, headers={"Content-Type": ""}, name="POST without a type"),
+        post(
+            "/connectors",
+            raw=_CREATE,
+            headers={"Content-Type": NOT_SENT},
+            name="POST without a type",
+        ),
         post(
             "/connectors", raw=_CREATE, headers={"Content-Type": "text/plain"}, name="POST as text"
         ),

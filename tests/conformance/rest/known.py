@@ -1,0 +1,298 @@
+"""The differences that are meant, each with its reason; the words are those of ``differences``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.conformance.rest.comparison import ABSENT
+from tests.conformance.rest.differences import Known
+
+_REQUESTS: Final = (
+    Known(
+        "a body that is no JSON, or JSON of another shape, is the client's mistake: 400 and words "
+        "about the body, where Java's 500 names classes of its own (field case R12)",
+        scenario="bodies",
+        place="status",
+        real=500,
+        ours=400,
+    ),
+    Known("as above: the code in the body", scenario="bodies", place="body.error_code", ours=400),
+    Known("as above: the words", scenario="bodies", place="body.message"),
+    Known(
+        "a PATCH without a body is refused before anybody looks for the connector",
+        scenario="bodies",
+        step="PATCH config without a body",
+        place="status",
+        real=404,
+        ours=400,
+    ),
+    *(
+        Known(
+            "tasks of another worker that are no JSON: 400 as for every other body (R12)",
+            scenario="between-workers",
+            step=step,
+            place=place,
+        )
+        for step in ("tasks malformed", "tasks as an object")
+        for place in ("status", "body.error_code", "body.message")
+    ),
+    Known(
+        "the JVM's words about Base64 are its own",
+        scenario="between-workers",
+        step="tasks signed with no base64",
+        place="body.message",
+    ),
+    Known(
+        "an error's body is JSON, and its header says so also where the Java worker's does not",
+        place="headers.content-type",
+        real=ABSENT,
+        ours="application/json",
+    ),
+    Known(
+        "405 names the methods that are allowed, as HTTP asks (RFC 9110, 15.5.6)",
+        place="headers.allow",
+        real=ABSENT,
+    ),
+    Known(
+        "JSON has no charset parameter (RFC 8259, 11): it is not echoed from Accept",
+        step="GET / for JSON in UTF-8",
+        place="headers.content-type",
+        real="application/json;charset=utf-8",
+        ours="application/json",
+    ),
+)
+
+_JETTY_REFUSES: Final = "the HTTP server of the Java worker refuses it with a page of its own; "
+
+_PATHS: Final = (
+    Known(
+        _JETTY_REFUSES + "here every error is JSON, for a client that parses it",
+        place="body",
+        real="<html>",
+    ),
+    Known("as above: the header", place="headers.content-type", real="text/html*"),
+    Known("as above: what goes with the page", place="headers.cache-control", ours=ABSENT),
+    *(
+        Known(
+            _JETTY_REFUSES + "here a name may have any character, and every path works with its "
+            "percent-encoded form (field case R01)",
+            scenario="names",
+            step=step,
+            place="status",
+            real=400,
+            ours=404,
+        )
+        for step in ("a slash", "a backslash", "a percent sign", "a dot")
+    ),
+    *(
+        Known(
+            "as above: the connector whose name has a slash is created",
+            scenario="names",
+            step="PUT of a name with a slash",
+            place=place,
+        )
+        for place in ("status", "headers.location", "body")
+    ),
+    *(
+        Known("as above: its records", scenario="names", step="records", place=place, real=ABSENT)
+        for place in ("configs.a/b", "statuses.status-connector-a/b", "statuses.status-task-a/b-0")
+    ),
+)
+
+_R05: Final = (
+    "validation answers 200 with errors at their keys whatever is wrong; Java's is 500 here and "
+    "its message holds the whole config (field case R05)"
+)
+
+_VALIDATION: Final = (
+    *(
+        Known(_R05, scenario="validate*", step=step, place=place)
+        for step in (
+            "an unknown class",
+            "no class",
+            "nothing",
+            "a version that is no range",
+            "a wrong producer override",
+        )
+        for place in (
+            "status",
+            "body.error_code",
+            "body.message",
+            "body.name",
+            "body.error_count",
+            "body.groups",
+            "body.configs",
+        )
+    ),
+    *(
+        Known(
+            "a null is refused for every key; Java forgets those of the connector itself, creates "
+            "it, and fails it at its start",
+            scenario="validate",
+            step=f"{key} null",
+            place=place,
+        )
+        for key in ("file", "topic")
+        for place in (f"body.configs[{key}].value.errors", "body.error_count")
+    ),
+    *(
+        Known(
+            "the words about a pattern are those of Python's patterns",
+            scenario="validate-transforms",
+            step=step,
+            place=f"body.configs[{key}].value.errors",
+        )
+        for step, key in (
+            ("a short name as type", "transforms.a.regex"),
+            ("a regex that is none", "transforms.r.regex"),
+            ("a required key null", "transforms.r.regex"),
+            ("a pattern that is none", "predicates.p.pattern"),
+        )
+    ),
+    *(
+        Known(
+            "a transform whose predicate is not there would fail every task: the error stands at "
+            "its key before (field case R09)",
+            scenario="validate-transforms",
+            step="a predicate that is not there",
+            place=place,
+        )
+        for place in ("body.configs[transforms.r.predicate].value.errors", "body.error_count")
+    ),
+    *(
+        Known(
+            "acks other than all would lose acknowledged records (DESIGN, promise 1): refused",
+            scenario="validate-converters-and-clients",
+            step="a producer override of no enum",
+            place=place,
+        )
+        for place in ("body.configs[producer.override.acks].value.errors", "body.error_count")
+    ),
+    *(
+        Known(
+            "the message does not echo the config's values, which may be secrets (X05)",
+            scenario=scenario,
+            step=step,
+            place="body.message",
+            real="Connector config {*} contains no connector type",
+            ours="Connector config {*} contains no connector type",
+        )
+        for scenario, step in (
+            ("refused", "POST an empty config"),
+            ("refused", "POST without class"),
+            ("refused", "PUT an empty config"),
+            ("patch-config", "PATCH the class away"),
+        )
+    ),
+)
+
+_SECRETS: Final = tuple(
+    Known(
+        "what a placeholder stands for is shown nowhere, errors included (X01, X05)",
+        scenario="config-providers",
+        step=step,
+        place=place,
+        real=real,
+        ours="*${file:<dir>/secrets.properties:*",
+    )
+    for step, place, real in (
+        ("validate a good placeholder", "body.configs[topic].value.value", "a-secret-topic"),
+        ("a secret that is refused", "body.message", "*a-secret-word*"),
+        ("a secret as class", "body.message", "*a-secret-word*"),
+    )
+)
+
+_PLUGINS: Final = (
+    Known("there are no sinks here", place="body[org.apache.kafka.connect.* sink]", ours=ABSENT),
+    Known(
+        "there are no sinks here",
+        scenario="put-config",
+        step="PUT a sink without topics",
+        place="body.message",
+    ),
+    Known(
+        "this connector exists only here", place="body[connectd.DynamoDBSource source]", real=ABSENT
+    ),
+    Known(
+        "as above, under the name that takes the place of the Java one",
+        place="body[com.trustpilot.connector.dynamodb.DynamoDBSourceConnector source]",
+        real=ABSENT,
+    ),
+    *(
+        Known(
+            "a class that is no plugin is an unknown plugin; Java tries to make one of it",
+            scenario="plugins",
+            step="GET /connector-plugins/java.lang.String/config",
+            place=place,
+        )
+        for place in ("status", "body.error_code", "body.message")
+    ),
+)
+
+_OFFSETS: Final = (
+    *(
+        Known(
+            "a wrong partition or offset is the client's mistake: 400, where Java says 500",
+            scenario="offsets*",
+            step=step,
+            place=place,
+            real=500,
+            ours=400,
+        )
+        for step in ("PATCH *",)
+        for place in ("status", "body.error_code")
+    ),
+    *(
+        Known(
+            "the words about what is wrong with it are ours, where Java's speak of its classes",
+            scenario="offsets*",
+            step=step,
+            place="body.message",
+        )
+        for step in (
+            "PATCH partition null",
+            "PATCH no partition",
+            "PATCH an entry null",
+            "PATCH a nested partition",
+            "PATCH a nested offset",
+        )
+    ),
+)
+
+_LIFE: Final = (
+    *(
+        Known(
+            "a stopped connector has no tasks: 404; Java speaks of a rebalance that is not there, "
+            "and clients try again and again (field case R16)",
+            scenario="stop",
+            step="restart a task of a stopped one",
+            place=place,
+        )
+        for place in ("status", "body.error_code", "body.message")
+    ),
+    Known(
+        "a failure's class is one of Python's, and it has words",
+        scenario="failures",
+        place="*trace",
+        real="java.lang.RuntimeException",
+    ),
+    *(
+        Known(
+            "an empty level is none: 400; in Java it is 500",
+            scenario="loggers",
+            step="PUT an empty level",
+            place=place,
+        )
+        for place in ("status", "body.error_code")
+    ),
+)
+
+KNOWN: Final[tuple[Known, ...]] = (
+    *_REQUESTS,
+    *_PATHS,
+    *_VALIDATION,
+    *_SECRETS,
+    *_PLUGINS,
+    *_OFFSETS,
+    *_LIFE,
+)
