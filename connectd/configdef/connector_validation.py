@@ -88,7 +88,11 @@ def config_infos(
         *_converter_parts(config, choices, main),
     ]
     infos = _document(config, parts)
-    return CheckedConfig(infos, tuple(_warnings(config, main_def, choices)))
+    # A connector that declares no key of its own may read any.
+    declares_keys = bool(connector_def)
+    return CheckedConfig(
+        infos, tuple(_warnings(config, main_def, choices, declares_keys=declares_keys))
+    )
 
 
 def describe(config: Submitted) -> str:
@@ -235,9 +239,13 @@ def _null_messages(config: Submitted) -> Messages:
     return {name: [NULL_VALUE] for name, text in config.items() if text is None}
 
 
-def _warnings(config: Submitted, main_def: ConfigDef, choices: Choices) -> Iterator[str]:
+def _warnings(
+    config: Submitted, main_def: ConfigDef, choices: Choices, *, declares_keys: bool
+) -> Iterator[str]:
     for name in config:
         if _is_undeclared(name, main_def):
+            if not declares_keys:
+                continue
             yield spelling.unknown_key(name, main_def.names())
         elif name.startswith(framework.TOPIC_CREATION_PREFIX):
             yield f"'{name}' has no effect yet: topics are created by the broker, with its defaults"

@@ -535,3 +535,8 @@ def test_framework_keys_are_described_as_in_kafka(row: tuple[object, ...]) -> No
     info = key_info(connector.SOURCE_DEF.key(str(row[0])))
     members = ("name", "group", "order_in_group", "type", "importance", "width", "display_name")
     assert tuple(info[member] for member in members) == row
+
+
+def test_a_connector_that_declares_no_keys_may_read_any() -> None:
+    checked = check({"mock_mode": "task-failure"}, connector_def=ConfigDef([]))
+    assert checked.warnings == ()
