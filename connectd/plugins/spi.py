@@ -139,7 +139,7 @@ class SourceConnector(Protocol):
 
     @classmethod
     def task_class(cls) -> type[SourceTask]:
-        """The class that runs its tasks."""
+        """The class that runs its tasks; ``task.class`` shows its ``class_name`` if it has one."""
         ...
 
     @classmethod
