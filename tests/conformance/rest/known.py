@@ -93,6 +93,12 @@ _PATHS: Final = (
         )
         for place in ("status", "headers.location", "body")
     ),
+    Known(
+        "a Location can be followed: both servers drop what stands behind a semicolon",
+        scenario="names",
+        step="semicolon and question mark",
+        place="headers.location",
+    ),
     *(
         Known("as above: its records", scenario="names", step="records", place=place, real=ABSENT)
         for place in ("configs.a/b", "statuses.status-connector-a/b", "statuses.status-task-a/b-0")
