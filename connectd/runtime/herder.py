@@ -127,7 +127,13 @@ class Herder:
         self._stopping = asyncio.Event()
         self._failure: BaseException | None = None
 
-        self.views = Views(gate, stores.configs, stores.statuses, plugins.connector_type)
+        self.views = Views(
+            gate,
+            stores.configs,
+            topics=stores.statuses.topics,
+            statuses=statuses,
+            connector_type=plugins.connector_type,
+        )
         self.validation = Validation(
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
@@ -219,6 +225,7 @@ class Herder:
             # two ticks, it has not been stopped and started, but its task set is gone.
             if work.has_connector and not task_configs.is_applied(snapshot, connector):
                 self._reconfiguration.ensure(connector)
+        self._statuses.forget_gone(snapshot)
         if self._membership.is_leader:
             self._statuses.clean_up(snapshot)
             self.session_keys.rotate_if_due(snapshot)

@@ -203,3 +203,16 @@ async def test_the_tables_of_a_paused_task_say_so() -> None:
         await plane.client.put("/connectors/s/resume")
         await plane.settle()
         assert await row() == ("SYNC", None)
+
+
+@virtual
+async def test_a_restart_is_seen_by_whoever_asks_next() -> None:
+    """R22: FAILED is not shown any more once the restart was accepted."""
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        plane.probes["s"].latest(1).fail(ValueError("boom"))
+        await plane.settle()
+        await plane.client.post("/connectors/s/restart?onlyFailed=true&includeTasks=true")
+        assert await plane.states("s") == ("RUNNING", ["RUNNING", "RESTARTING"])
+        await plane.settle()
+        assert await plane.states("s") == ("RUNNING", ["RUNNING", "RUNNING"])
