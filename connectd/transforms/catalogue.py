@@ -1,4 +1,4 @@
-"""Every transform and predicate by its Java name."""
+"""Every transform and predicate by its class name: Kafka's by their Java names, then our own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from connectd.transforms import (
     schema_metadata,
     structure,
     timestamp_converter,
+    unwrap,
 )
 
 _PACKAGE: Final = "org.apache.kafka.connect.transforms."
@@ -50,8 +51,10 @@ TRANSFORMATIONS: Final[dict[str, type[Any]]] = {
         "TimestampRouter": routers.TimestampRouter,
         "ValueToKey": structure.ValueToKey,
     }.items()
+} | {
+    "connectd.transforms.UnwrapDynamoDb": unwrap.UnwrapDynamoDb,
 }
-"""Class name to class."""
+"""Class name to class: Kafka's, then our own."""
 
 PREDICATES: Final[dict[str, type[Any]]] = {
     f"{_PACKAGE}predicates.{name}": cls
