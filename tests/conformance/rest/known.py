@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from tests.conformance.rest.comparison import ABSENT
+from tests.conformance.rest.comparison import ABSENT, Difference
 from tests.conformance.rest.differences import Known
+
+_TRACE: Final = re.compile(r'"trace":"(?:[^"\\]|\\.)*"')
+
+
+def _differs_in_last_words(difference: Difference) -> bool:
+    """Whether histories of a status are equal without UNASSIGNED before the end, and traces."""
+    real, ours = difference.real, difference.ours
+    if not isinstance(real, list) or not isinstance(ours, list):
+        return False
+    return _without_last_words(real) == _without_last_words(ours)
+
+
+def _without_last_words(history: list[str | None]) -> list[str | None]:
+    kept: list[str | None] = []
+    for text in history:
+        if text is None and kept and kept[-1] is not None and '"state":"UNASSIGNED"' in kept[-1]:
+            kept.pop()
+        kept.append(text)
+    return [None if text is None else _TRACE.sub('"trace":"<trace>"', text) for text in kept]
+
 
 _REQUESTS: Final = (
     Known(
@@ -37,12 +58,6 @@ _REQUESTS: Final = (
         for place in ("status", "body.error_code", "body.message")
     ),
     Known(
-        "the JVM's words about Base64 are its own",
-        scenario="between-workers",
-        step="tasks signed with no base64",
-        place="body.message",
-    ),
-    Known(
         "an error's body is JSON, and its header says so also where the Java worker's does not",
         place="headers.content-type",
         real=ABSENT,
@@ -52,13 +67,6 @@ _REQUESTS: Final = (
         "405 names the methods that are allowed, as HTTP asks (RFC 9110, 15.5.6)",
         place="headers.allow",
         real=ABSENT,
-    ),
-    Known(
-        "JSON has no charset parameter (RFC 8259, 11): it is not echoed from Accept",
-        step="GET / for JSON in UTF-8",
-        place="headers.content-type",
-        real="application/json;charset=utf-8",
-        ours="application/json",
     ),
 )
 
@@ -99,8 +107,23 @@ _PATHS: Final = (
         step="semicolon and question mark",
         place="headers.location",
     ),
+    Known(
+        "a semicolon stays escaped: servers drop what stands behind one, so that Java's URL leads "
+        "to another connector",
+        scenario="names",
+        step="semicolon and question mark",
+        place="headers.location",
+        real="*/semi;colon%3Fq",
+        ours="*/semi%3Bcolon%3Fq",
+    ),
     *(
-        Known("as above: its records", scenario="names", step="records", place=place, real=ABSENT)
+        Known(
+            "the records of the connector whose name has a slash",
+            scenario="names",
+            step="records",
+            place=place,
+            real=ABSENT,
+        )
         for place in ("configs.a/b", "statuses.status-connector-a/b", "statuses.status-task-a/b-0")
     ),
 )
@@ -282,6 +305,20 @@ _LIFE: Final = (
         place="*trace",
         real="java.lang.RuntimeException",
     ),
+    Known(
+        "the record that takes a status away is the last word of what is gone; the Java worker "
+        "says UNASSIGNED right before it (where something failed, the traces differ as above)",
+        step="records",
+        place="statuses.status-*",
+        when=_differs_in_last_words,
+    ),
+    Known(
+        "fencing has nothing to fence before there are exactly-once sources: no count is written",
+        scenario="between-workers",
+        step="records",
+        place="configs.in[tasks-fencing-in*",
+        ours=ABSENT,
+    ),
     *(
         Known(
             "an empty level is none: 400; in Java it is 500",
@@ -293,6 +330,30 @@ _LIFE: Final = (
     ),
 )
 
+_LOGIN: Final = (
+    Known(
+        "401 has the error body of every other error, for a client that parses it",
+        scenario="login",
+        place="body",
+        real="User cannot access the resource.",
+    ),
+    Known(
+        "401 names the way to log in, as HTTP asks (RFC 9110, 15.5.2)",
+        scenario="login",
+        place="headers.www-authenticate",
+        real=ABSENT,
+    ),
+    *(
+        Known(
+            "credentials that cannot be read are wrong ones: 401; in Java it is 500",
+            scenario="login",
+            step="credentials that are no base64",
+            place=place,
+        )
+        for place in ("status", "body.error_code", "body.message")
+    ),
+)
+
 KNOWN: Final[tuple[Known, ...]] = (
     *_REQUESTS,
     *_PATHS,
@@ -301,4 +362,5 @@ KNOWN: Final[tuple[Known, ...]] = (
     *_PLUGINS,
     *_OFFSETS,
     *_LIFE,
+    *_LOGIN,
 )
