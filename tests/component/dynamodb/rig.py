@@ -188,7 +188,7 @@ class Rig:
         self._frontier = AckFrontier()
         self._unacked.clear()
         self.error = None
-        resources = {AwsClientPool: self.clients, **self.resources}
+        resources: dict[type[Any], Any] = {AwsClientPool: self.clients, **self.resources}
         services = WorkerServices(self.clock, self.scheduler, resources)
         self.context = Context(services, self.offsets)
         self.task = DynamoDbSourceTask()
