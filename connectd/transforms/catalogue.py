@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from connectd.transforms import (
     cast,
+    content_router,
     extract_field,
     headers,
     insert_field,
@@ -52,6 +53,7 @@ TRANSFORMATIONS: Final[dict[str, type[Any]]] = {
         "ValueToKey": structure.ValueToKey,
     }.items()
 } | {
+    "connectd.transforms.ContentRouter": content_router.ContentRouter,
     "connectd.transforms.UnwrapDynamoDb": unwrap.UnwrapDynamoDb,
 }
 """Class name to class: Kafka's, then our own."""
@@ -63,5 +65,7 @@ PREDICATES: Final[dict[str, type[Any]]] = {
         "RecordIsTombstone": predicates.RecordIsTombstone,
         "TopicNameMatches": predicates.TopicNameMatches,
     }.items()
+} | {
+    "connectd.transforms.predicates.FieldValueMatches": content_router.FieldValueMatches,
 }
-"""Class name to class."""
+"""Class name to class: Kafka's, then our own."""
