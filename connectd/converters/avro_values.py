@@ -7,56 +7,26 @@ schema: what fastavro gets is right, or the record has failed with a sentence. P
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
-
 from connectd.converters import avro_schemas
+from connectd.converters import registry_checks as checking
 from connectd.converters.avro_schemas import AvroForm
 from connectd.errors import ConvertError
-from connectd.model import java_types, logical
-from connectd.model.schema import Schema, SchemaType, Struct
-
-Write = Callable[[Any], Any]
-"""A Connect value to Avro data."""
-
-_INTEGER_BITS: Final = {
-    SchemaType.INT8: 8,
-    SchemaType.INT16: 16,
-    SchemaType.INT32: 32,
-    SchemaType.INT64: 64,
-}
-_PYTHON_TYPES: Final[dict[SchemaType, type]] = {
-    SchemaType.FLOAT32: float,
-    SchemaType.FLOAT64: float,
-    SchemaType.BOOLEAN: bool,
-    SchemaType.STRING: str,
-    SchemaType.BYTES: bytes,
-}
-_FLOAT32_MAX: Final = 3.4028235677973366e38
-"""What lies at or beyond rounds to no single-precision number."""
+from connectd.model import java_types
+from connectd.model.schema import Schema, SchemaType
 
 
-def writer(schema: Schema | None, form: AvroForm) -> Write:
+def writer(schema: Schema | None, form: AvroForm) -> checking.Write:
     """The function for values of a schema.
 
     It raises ``ConvertError`` for a value that is none of the schema.
     """
     if schema is None:
         return anything
-    write = _required(schema, form)
-    default = schema.default
-    ignores_default = schema.optional and form.ignores_default_for_nullables
-    if default is not None and not ignores_default:
-        return lambda value: write(default if value is None else value)
-    if schema.optional:
-        return lambda value: None if value is None else write(value)
-
-    def required(value: object) -> object:
-        if value is None:
-            raise ConvertError("Found null value for non-optional schema")
-        return write(value)
-
-    return required
+    return checking.nullable(
+        schema,
+        _required(schema, form),
+        ignores_default=form.ignores_default_for_nullables,
+    )
 
 
 def anything(value: object) -> object:
@@ -87,7 +57,7 @@ def anything(value: object) -> object:
     )
 
 
-def _required(schema: Schema, form: AvroForm) -> Write:
+def _required(schema: Schema, form: AvroForm) -> checking.Write:
     """The function for values that are not null."""
     match schema.type:
         case SchemaType.STRUCT if avro_schemas.is_union(schema):
@@ -98,54 +68,27 @@ def _required(schema: Schema, form: AvroForm) -> Write:
             return _array(schema, form)
         case SchemaType.MAP:
             return _map(schema, form)
-    plain = _integer(schema) if schema.type in _INTEGER_BITS else _plain(schema)
-    if not logical.is_logical(schema):
-        return plain
-    return lambda value: plain(logical.to_stored(schema, value))
+    return checking.scalar(schema)
 
 
-def _integer(schema: Schema) -> Write:
-    end = 1 << _INTEGER_BITS[schema.type] - 1
-
-    def write(value: object) -> object:
-        if type(value) is not int or not -end <= value < end:
-            raise _invalid(schema, value)
-        return value
-
-    return write
-
-
-def _plain(schema: Schema) -> Write:
-    expected, is_single = _PYTHON_TYPES[schema.type], schema.type is SchemaType.FLOAT32
-
-    def write(value: object) -> object:
-        if type(value) is not expected:
-            raise _invalid(schema, value)
-        if is_single and isinstance(value, float) and _FLOAT32_MAX <= abs(value) < float("inf"):
-            raise _invalid(schema, value)
-        return value
-
-    return write
-
-
-def _array(schema: Schema, form: AvroForm) -> Write:
+def _array(schema: Schema, form: AvroForm) -> checking.Write:
     element = writer(schema.value_schema, form)
 
     def write(value: object) -> object:
         if not isinstance(value, list | tuple):
-            raise _invalid(schema, value)
+            raise checking.invalid(schema, value)
         return [element(each) for each in value]
 
     return write
 
 
-def _map(schema: Schema, form: AvroForm) -> Write:
+def _map(schema: Schema, form: AvroForm) -> checking.Write:
     key, member = writer(schema.key_schema, form), writer(schema.value_schema, form)
     is_string_map = form.is_string_map(schema)
 
     def write(value: object) -> object:
         if not isinstance(value, dict):
-            raise _invalid(schema, value)
+            raise checking.invalid(schema, value)
         if is_string_map:
             return {key(name): member(each) for name, each in value.items()}
         return [{"key": key(name), "value": member(each)} for name, each in value.items()]
@@ -153,41 +96,27 @@ def _map(schema: Schema, form: AvroForm) -> Write:
     return write
 
 
-def _struct(schema: Schema, form: AvroForm) -> Write:
-    fields = [
-        (form.simple_name(each.name), each.name, writer(each.schema, form))
-        for each in schema.fields
-    ]
+def _struct(schema: Schema, form: AvroForm) -> checking.Write:
+    fields = [(form.simple_name(each.name), writer(each.schema, form)) for each in schema.fields]
 
     def write(value: object) -> object:
-        if not isinstance(value, Struct):
-            raise _invalid(schema, value)
-        _require_schema(schema, value)
+        members = checking.members(schema, value)
         found = {}
-        for (name, original, write_field), each in zip(fields, value.values, strict=True):
-            try:
-                found[name] = write_field(each)
-            except ConvertError as error:
-                if each is None and not error.args[0].startswith("Invalid"):
-                    raise ConvertError(
-                        f'Invalid value: null used for required field: "{original}"'
-                    ) from error
-                raise
+        for (name, write_field), each in zip(fields, members, strict=True):
+            found[name] = write_field(each)
         return found
 
     return write
 
 
-def _union(schema: Schema, form: AvroForm) -> Write:
+def _union(schema: Schema, form: AvroForm) -> checking.Write:
     """A struct of which one field is set: the value of that field."""
     fields = [_required(each.schema, form) for each in schema.fields]
     branches = [_branch(each.schema, form) for each in schema.fields]
 
     def write(value: object) -> object:
-        if not isinstance(value, Struct):
-            raise _invalid(schema, value)
-        _require_schema(schema, value)
-        for write_field, branch, each in zip(fields, branches, value.values, strict=True):
+        members = checking.members(schema, value)
+        for write_field, branch, each in zip(fields, branches, members, strict=True):
             if each is not None:
                 return (branch, write_field(each))
         if schema.optional:
@@ -209,18 +138,3 @@ def _branch(schema: Schema, form: AvroForm) -> str:
         case SchemaType.STRING if form.is_enum(schema):
             return form.full_name(schema.parameter(avro_schemas.ENUM) or "")
     return avro_schemas.PRIMITIVES[schema.type]
-
-
-def _require_schema(schema: Schema, value: Struct) -> None:
-    if value.schema is not schema and value.schema != schema:
-        # An optional struct holds values of the schema that says so, or of the one that does not.
-        fields = value.schema.fields
-        if fields is not schema.fields and fields != schema.fields:
-            raise ConvertError("Mismatching struct schema")
-
-
-def _invalid(schema: Schema, value: object) -> ConvertError:
-    found = java_types.class_name(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return ConvertError(f"Invalid type for {schema.type.name}: {value} is none, or too large")
-    return ConvertError(f"Invalid type for {schema.type.name}: class {found}")
