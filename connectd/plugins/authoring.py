@@ -8,9 +8,15 @@ needs more of them; ``SingleTaskSource`` and ``PollingTask`` have them all but `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
+from connectd.configdef.definition import (
+    REQUIRED,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    Importance,
+)
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import (
     ConfigError,
@@ -62,7 +68,26 @@ __all__ = [
     "Struct",
     "TaskContext",
     "TransformError",
+    "key",
 ]
+
+_T = TypeVar("_T", str, int, float, bool)
+
+
+def key(
+    name: str,
+    value_type: str,
+    doc: str = "",
+    *,
+    default: object = REQUIRED,
+    importance: str = "MEDIUM",
+) -> ConfigKey:
+    """A setting; required, unless it has a default. Types and importances are those of Kafka.
+
+    Raises:
+        ValueError: there is no such type or importance.
+    """
+    return ConfigKey(name, ConfigType(value_type), doc, Importance(importance), default)
 
 
 class PollingTask:
@@ -78,6 +103,21 @@ class PollingTask:
     async def start(self, context: TaskContext, config: Config) -> None:
         """See ``spi.SourceTask``."""
         self.context, self.config = context, config
+
+    def stored(self, partition: SourcePartition, name: str, default: _T) -> _T:
+        """One member of the partition's stored offset, or the default where none is stored.
+
+        Raises:
+            FatalTaskError: what is stored is of another type than the default.
+        """
+        offset = self.context.offsets.get(partition) or {}
+        found = offset.get(name, default)
+        if type(found) is not type(default):
+            raise FatalTaskError(
+                f"the stored offset of {partition} has {name} = {found!r}, expected "
+                f"{type(default).__name__}; alter or delete the connector's offsets"
+            )
+        return found
 
     async def stop(self) -> None:
         """Nothing to release."""
