@@ -72,6 +72,9 @@ class Schema:
         return dict(self.parameters).get(name)
 
 
+SchemaAndValue = tuple[Schema | None, object]
+"""A value with its schema, None for one that tells by itself what it is: what converters read."""
+
 STRING = Schema(SchemaType.STRING)
 OPTIONAL_STRING = Schema(SchemaType.STRING, optional=True)
 BOOLEAN = Schema(SchemaType.BOOLEAN)
