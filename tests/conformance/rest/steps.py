@@ -167,6 +167,19 @@ def wait_offsets(connector: str, count: int, name: str) -> Step:
     return wait(f"/connectors/{connector}/offsets", Until(f"{count} offsets", met), name=name)
 
 
+def wait_task_config(connector: str, key: str, value: str | None) -> Step:
+    """GET the tasks of ``connector`` until the config of the first says so; None: has no such key.
+
+    After a change of a config: only then has the change reached the tasks.
+    """
+
+    def met(answer: Answer) -> bool:
+        return answer.status == 200 and answer.body[0]["config"].get(key) == value
+
+    until = Until(f"its task has {key}={value}", met)
+    return wait(f"/connectors/{connector}/tasks", until, name=f"{connector}: {until.what}")
+
+
 def wait_topics(connector: str, topics: Sequence[str]) -> Step:
     """GET the active topics of ``connector`` until there are that many."""
 

@@ -18,6 +18,7 @@ from tests.conformance.rest.steps import (
     reading_source,
     wait_gone,
     wait_states,
+    wait_task_config,
     wait_topics,
 )
 
@@ -32,6 +33,7 @@ PUT_CONFIG = Scenario(
             file_source(**{"batch.size": "10"}),
             name="PUT another batch size",
         ),
+        wait_task_config("n", "batch.size", "10"),
         get("/connectors/n/config"),
         put("/connectors/n/config", file_source(**{"batch.size": "10"}), name="PUT the same again"),
         put("/connectors/n/config/", file_source(name="n"), name="PUT with its name and a slash"),
@@ -41,6 +43,7 @@ PUT_CONFIG = Scenario(
             {"connector.class": MOCK_SOURCE, "tasks.max": "1"},
             name="PUT another class",
         ),
+        wait_task_config("n", "connector.class", MOCK_SOURCE),
         wait_states("n", "RUNNING", "RUNNING", name="the other class runs"),
         get("/connectors/n"),
         put(
@@ -59,7 +62,9 @@ PATCH_CONFIG = Scenario(
         put("/connectors/p/config", file_source(**{"batch.size": "10"})),
         wait_states("p", "RUNNING", "RUNNING"),
         patch("/connectors/p/config", {"batch.size": "20", "extra": "x"}),
+        wait_task_config("p", "extra", "x"),
         patch("/connectors/p/config", {"extra": None}, name="PATCH a null takes away"),
+        wait_task_config("p", "extra", None),
         patch(
             "/connectors/p/config", {"never.there": None}, name="PATCH takes away what is not there"
         ),
@@ -74,7 +79,9 @@ PATCH_CONFIG = Scenario(
             name="PATCH an unknown class",
         ),
         patch("/connectors/p/config", {"name": "q"}, name="PATCH another name"),
+        wait_task_config("p", "name", "q"),
         patch("/connectors/p/config", {"name": None}, name="PATCH the name away"),
+        get("/connectors/p/config", name="the config without its name"),
         patch("/connectors/none/config", {}),
         patch("/connectors/none/config", {"a": "b"}, name="PATCH a key of no connector"),
         get("/connectors/p/config"),
