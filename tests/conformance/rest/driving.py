@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,10 +93,15 @@ class Driver:
         if until is None:
             return self._send(step), True
         answers: list[Answer] = []
+        missed_at = time.monotonic()
 
         def met() -> bool:
+            nonlocal missed_at
             answers.append(self._send(step))
-            return until.met(answers[-1])
+            if until.met(answers[-1]):
+                return time.monotonic() >= missed_at + until.stays_s
+            missed_at = time.monotonic()
+            return False
 
         awaited = wait_for(met, deadline_s=patience_s)
         return answers[-1], awaited
