@@ -17,7 +17,6 @@ to from any thread.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 import orjson
@@ -31,7 +30,7 @@ from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, Struct, or_default
 from connectd.transforms import declared
 from connectd.transforms.field_path import FieldPath
-from connectd.transforms.side import Side
+from connectd.transforms.side import Side, with_topic
 
 TOPIC_LENGTH_MAX: Final = 249
 _REFUSED_CHARACTER: Final = re.compile(r"[^a-zA-Z0-9._-]")
@@ -77,7 +76,7 @@ class ContentRouter:
                 return record
             topic = self._format.replace("${topic}", record.topic).replace("${field}", text)
             self._admit(topic, record)
-        return record if topic == record.topic else replace(record, topic=topic)
+        return record if topic == record.topic else with_topic(record, topic)
 
     def _admit(self, topic: str, record: SourceRecord) -> None:
         if topic in self._made:
