@@ -160,10 +160,10 @@ class UnwrapDynamoDb:
 
 @dataclass(frozen=True)
 class _Envelope:
-    """What is read of one; ``members`` and ``source`` by field name."""
+    """What is read of one; ``value`` and ``source`` are structs or maps."""
 
-    members: dict[str, object]
-    source: dict[str, object]
+    value: object
+    source: object
     document: str
     old_document: str | None
     is_deletion: bool
@@ -171,27 +171,38 @@ class _Envelope:
     @classmethod
     def of(cls, value: object) -> _Envelope | None:
         """The envelope that a value is, or None."""
-        members = _members(value)
-        if members is None:
-            return None
-        document, operation = members.get("document"), members.get("op")
-        source, old = _members(members.get("source")), members.get("old_document")
-        if not isinstance(document, str) or operation not in _OPERATIONS or source is None:
+        document, operation = _member(value, "document"), _member(value, "op")
+        source, old = _member(value, "source"), _member(value, "old_document")
+        is_envelope = (
+            isinstance(document, str)
+            and isinstance(operation, str)
+            and operation in _OPERATIONS
+            and isinstance(source, Struct | dict)
+        )
+        if not is_envelope:
             return None
         return cls(
-            members, source, document, old if isinstance(old, str) else None, operation == "d"
+            value, source, str(document), old if isinstance(old, str) else None, operation == "d"
         )
 
     def fact(self, path: tuple[str, ...]) -> object:
         """What the envelope says there; null where it says nothing."""
         *of_source, name = path
         if of_source:
-            found = self.source.get(name)
+            found = _member(self.source, name)
             if name == "init_sync_state" and found is None:  # 0.1 has one field for both
-                found = self.source.get("init_sync")
+                found = _member(self.source, "init_sync")
             return found
-        found = self.members.get(name)
+        found = _member(self.value, name)
         return _members(found) if isinstance(found, Struct) else found
+
+
+def _member(value: object, name: str) -> object:
+    """A field of a struct or map; null where there is none."""
+    if isinstance(value, Struct):
+        position = value.schema.positions.get(name)
+        return None if position is None else value.values[position]
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _members(value: object) -> dict[str, object] | None:

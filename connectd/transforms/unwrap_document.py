@@ -72,7 +72,8 @@ class _TypedReader:
         found: dict[str, object] = {}
         for name, value in members.items():
             ((letter, content),) = value.items()
-            found[name] = by_letter[letter](content)
+            is_text = letter == "s" and type(content) is str  # as most attributes are
+            found[name] = content if is_text else by_letter[letter](content)
         return found
 
     def _value(self, value: dict[str, Any]) -> object:
