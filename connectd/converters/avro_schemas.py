@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from urllib.parse import quote_plus
 
 from connectd.converters import avro_defaults
+from connectd.converters import registry_checks as checking
 from connectd.errors import ConvertError
 from connectd.model import java_json, logical
 from connectd.model.schema import Field, Schema, SchemaType
@@ -90,7 +90,7 @@ class AvroForm:
     def simple_name(self, name: str) -> str:
         """The name of a field, or a part of the name of a type; see ``full_name``."""
         if self.scrubs_names:
-            return _scrubbed(name)
+            return checking.scrubbed(name)
         if not _NAME.fullmatch(name):
             raise ConvertError(
                 f"Avro has no name like {name!r}: letters, digits and _ are allowed, and no digit "
@@ -324,9 +324,3 @@ def _precision(schema: Schema) -> int:
         return _PRECISION_DEFAULT if text is None else int(text)
     except ValueError:
         raise ConvertError(f"{_PRECISION} is {text}, expected a number") from None
-
-
-def _scrubbed(name: str) -> str:
-    """Java's rule (spec E.6.1): URL-encoded, then ``_`` for what Avro does not allow."""
-    encoded = re.sub(r"\W", "_", quote_plus(name, safe="*"), flags=re.ASCII)
-    return f"x{encoded}" if encoded[:1].isdigit() else encoded

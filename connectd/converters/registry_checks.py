@@ -6,8 +6,10 @@ or the record fails with a sentence that names types and not the library's insid
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import quote_plus
 
 from connectd.errors import ConvertError
 from connectd.model import java_types, logical
@@ -106,3 +108,9 @@ def _plain(schema: Schema) -> Write:
         return value
 
     return write
+
+
+def scrubbed(name: str) -> str:
+    """A name that formats allow, by Java's rule (spec E.6.1): URL-encoded, then ``_``."""
+    encoded = re.sub(r"\W", "_", quote_plus(name, safe="*"), flags=re.ASCII)
+    return f"x{encoded}" if encoded[:1].isdigit() else encoded
