@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from connectd.model.schema import Field, Schema, SchemaType, Struct
+from connectd.model.schema import Field, Schema, SchemaType, Struct, or_default
 
 _KEPT_MAX: Final = 16
 
@@ -52,6 +52,15 @@ def struct_like(schema: Schema, fields: list[Field]) -> Schema:
 def made_optional(schema: Schema) -> Schema:
     """The same schema, null allowed."""
     return schema if schema.optional else replace(schema, optional=True)
+
+
+def members_of(struct: Struct, *, with_default: bool) -> dict[str, object]:
+    """A struct's values by field name, in order; nulls as defaults where there are some."""
+    members = dict(zip(struct.schema.names, struct.values, strict=True))
+    if with_default and None in struct.values:
+        for field, stored in struct.items():
+            members[field.name] = or_default(field.schema, stored)
+    return members
 
 
 def struct_of(schema: Schema, value_by_name: dict[str, object]) -> Struct:
