@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from connectd.model.schema import Field, Schema, SchemaType, Struct, or_default
+from connectd.model.schema import Field, Schema, SchemaType, Struct
 
 _KEPT_MAX: Final = 16
 
@@ -58,8 +58,10 @@ def members_of(struct: Struct, *, with_default: bool) -> dict[str, object]:
     """A struct's values by field name, in order; nulls as defaults where there are some."""
     members = dict(zip(struct.schema.names, struct.values, strict=True))
     if with_default and None in struct.values:
-        for field, stored in struct.items():
-            members[field.name] = or_default(field.schema, stored)
+        fields = struct.schema.fields
+        for at, stored in enumerate(struct.values):
+            if stored is None:
+                members[fields[at].name] = fields[at].schema.default
     return members
 
 
