@@ -112,7 +112,7 @@ class FieldValueMatches:
     def test(self, record: SourceRecord) -> bool:
         """Whether it holds."""
         text = self._field.of(record)
-        return text is not None and self._pattern.fullmatch(text) is not None
+        return text is not None and java_regex.fullmatch(self._pattern, text) is not None
 
 
 def topic_problem(topic: str) -> str | None:

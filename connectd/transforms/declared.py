@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,7 +80,7 @@ class _Regex:
             raise invalid_value(name, None, "Invalid regex: there is none")
         try:
             java_regex.compiled(str(value))
-        except re.error as error:
+        except java_regex.InvalidPatternError as error:
             raise invalid_value(name, value, f"Invalid regex: {error}") from error
 
     def __str__(self) -> str:

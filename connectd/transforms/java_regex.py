@@ -1,7 +1,11 @@
-"""Java's regular expressions as far as they differ from Python's in what routers use (spec H.2).
+"""Users' regular expressions: in Java's dialect, and bounded in time (spec H.2).
 
 Named groups are spelled ``(?<name>...)`` and ``\\k<name>``. A replacement refers to groups with
 ``$1`` or ``${name}``; a backslash takes what follows as it is.
+
+A pattern like ``(a+)+`` can take longer than the universe on a text that nearly matches. Every
+match therefore has a deadline, and lets other threads run meanwhile (both are why the library
+``regex`` is used, and not ``re``): such a pattern fails its record, not the worker.
 """
 
 from __future__ import annotations
@@ -10,19 +14,59 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+import regex
+
 from connectd.errors import TransformError
+
+Pattern = regex.Pattern[str]
+Match = regex.Match[str]
+InvalidPatternError = regex.error
+
+MATCH_DEADLINE_S: Final = 0.5
+"""A thousand times what a sane pattern takes on a long text."""
 
 _NAMED: Final = re.compile(r"(\\.)|\(\?<(?=[a-zA-Z])|\\k<([a-zA-Z][a-zA-Z0-9]*)>", re.DOTALL)
 _NAME: Final = re.compile(r"[a-zA-Z0-9]*")
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The expression in Python's form.
+def compiled(pattern: str) -> Pattern:
+    """The expression, ready for ``fullmatch`` and ``search``.
 
     Raises:
-        re.error: it is none.
+        InvalidPatternError: it is none.
     """
-    return re.compile(_NAMED.sub(_spelled, pattern))
+    return regex.compile(_NAMED.sub(_spelled, pattern))
+
+
+def fullmatch(pattern: Pattern, text: str) -> Match | None:
+    """``Matcher.matches``: the whole text.
+
+    Raises:
+        TransformError: it takes too long.
+    """
+    try:
+        return pattern.fullmatch(text, concurrent=True, timeout=MATCH_DEADLINE_S)
+    except TimeoutError:
+        raise _too_slow(pattern, text) from None
+
+
+def search(pattern: Pattern, text: str) -> Match | None:
+    """``Matcher.find``: the first place.
+
+    Raises:
+        TransformError: it takes too long.
+    """
+    try:
+        return pattern.search(text, concurrent=True, timeout=MATCH_DEADLINE_S)
+    except TimeoutError:
+        raise _too_slow(pattern, text) from None
+
+
+def _too_slow(pattern: Pattern, text: str) -> TransformError:
+    return TransformError(
+        f"the regular expression {pattern.pattern} takes more than {MATCH_DEADLINE_S:g} s on a "
+        f"text of {len(text)} characters; write it without repetitions inside of repetitions"
+    )
 
 
 def _spelled(found: re.Match[str]) -> str:
@@ -31,14 +75,14 @@ def _spelled(found: re.Match[str]) -> str:
     return found[1] or "(?P<"
 
 
-def with_first_replaced(regex: re.Pattern[str], replacement: str, text: str) -> str:
+def with_first_replaced(pattern: Pattern, replacement: str, text: str) -> str:
     """``Matcher.replaceFirst``.
 
     Raises:
-        TransformError: the replacement is malformed, or refers to a group that there is not; in
-            Java's words.
+        TransformError: the replacement is malformed, or refers to a group that there is not (in
+            Java's words); or matching takes too long.
     """
-    found = regex.search(text)
+    found = search(pattern, text)
     if found is None:
         return text
     return text[: found.start()] + _Expansion(replacement, found).text() + text[found.end() :]
@@ -49,7 +93,7 @@ class _Expansion:
     """One replacement for one match, read from left to right."""
 
     replacement: str
-    match: re.Match[str]
+    match: Match
     at: int = 0
 
     def text(self) -> str:

@@ -10,6 +10,9 @@ from connectd.configdef.parsing import ParsedConfig
 from connectd.model.record import SourceRecord
 from connectd.transforms import declared, java_regex
 
+_TOPICS_KEPT_MAX: Final = 1000
+"""A task writes to few topics, and asks for each record."""
+
 
 class HasHeaderKey:
     """The record has a header of that name."""
@@ -48,6 +51,7 @@ class TopicNameMatches:
 
     def __init__(self, settings: ParsedConfig) -> None:
         self._pattern = java_regex.compiled(settings.string("pattern"))
+        self._holds: dict[str, bool] = {}
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -56,7 +60,14 @@ class TopicNameMatches:
 
     def test(self, record: SourceRecord) -> bool:
         """Whether it holds."""
-        return self._pattern.fullmatch(record.topic) is not None
+        topic = record.topic
+        holds = self._holds.get(topic)
+        if holds is None:
+            holds = java_regex.fullmatch(self._pattern, topic) is not None
+            if len(self._holds) >= _TOPICS_KEPT_MAX:
+                self._holds.clear()
+            self._holds[topic] = holds
+        return holds
 
 
 _HEADER_DEF: Final = ConfigDef(

@@ -12,6 +12,9 @@ from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.record import SourceRecord
 from connectd.transforms import declared, java_regex, side
 
+_ROUTES_KEPT_MAX: Final = 1000
+"""A task writes to few topics, and asks for each record."""
+
 
 class RegexRouter:
     """A topic whose whole name matches gets another one, built from its groups."""
@@ -19,6 +22,7 @@ class RegexRouter:
     def __init__(self, settings: ParsedConfig) -> None:
         self._regex = java_regex.compiled(settings.string("regex"))
         self._replacement = settings.string("replacement")
+        self._routes: dict[str, str] = {}
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -27,10 +31,18 @@ class RegexRouter:
 
     def apply(self, record: SourceRecord) -> SourceRecord:
         """The record for the other topic."""
-        if self._regex.fullmatch(record.topic) is None:
-            return record
-        topic = java_regex.with_first_replaced(self._regex, self._replacement, record.topic)
-        return side.with_topic(record, topic)
+        topic = self._routes.get(record.topic)
+        if topic is None:
+            topic = self._route(record.topic)
+            if len(self._routes) >= _ROUTES_KEPT_MAX:
+                self._routes.clear()
+            self._routes[record.topic] = topic
+        return record if topic == record.topic else side.with_topic(record, topic)
+
+    def _route(self, topic: str) -> str:
+        if java_regex.fullmatch(self._regex, topic) is None:
+            return topic
+        return java_regex.with_first_replaced(self._regex, self._replacement, topic)
 
 
 class TimestampRouter:

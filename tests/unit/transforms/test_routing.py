@@ -11,7 +11,7 @@ from connectd.errors import ConfigError, TransformError
 from connectd.model.record import SourceRecord
 from connectd.plugins import chaining
 from connectd.plugins.registry import PluginDesc, PluginRegistry
-from connectd.transforms import catalogue, predicates, routers
+from connectd.transforms import catalogue, content_router, predicates, routers
 from tests.unit.transforms.given import made, record
 
 PACKAGE = "org.apache.kafka.connect.transforms."
@@ -144,3 +144,22 @@ def test_a_tombstone_or_odd_value_passes_or_is_refused_but_never_breaks_a_step(
             transform.apply(record(value))
         except TransformError:
             continue
+
+
+ENDLESS = "(?:a|b|ab)*c"
+"""A matcher that backtracks tries every way to split a row of ab."""
+
+
+@pytest.mark.timeout(30)
+def test_a_pattern_that_never_ends_fails_its_record() -> None:
+    topic = "ab" * 90 + "dc"
+    given = SourceRecord(topic, None, None, None, {"f": topic})
+    router = made(routers.RegexRouter, regex=ENDLESS, replacement="z")
+    with pytest.raises(TransformError, match="takes more than"):
+        router.apply(given)
+    for predicate in (
+        made(predicates.TopicNameMatches, pattern=ENDLESS),
+        made(content_router.FieldValueMatches, field="f", pattern=ENDLESS),
+    ):
+        with pytest.raises(TransformError, match="takes more than"):
+            predicate.test(given)
