@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,17 +80,35 @@ def add(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from connectd.configdef.worker import Mode
+    def serve() -> int:
+        from connectd.configdef.worker import Mode
 
-    return _serve(options.properties, Mode.DISTRIBUTED, [])
+        return _serve(options.properties, Mode.DISTRIBUTED, [])
+
+    return _ending_cleanly(serve)
 
 
 def _standalone(options: argparse.Namespace) -> int:
-    from connectd.configdef import connector_file
-    from connectd.configdef.worker import Mode
+    def serve() -> int:
+        from connectd.configdef import connector_file
+        from connectd.configdef.worker import Mode
 
-    connectors = [connector_file.load(path) for path in options.connectors]
-    return _serve(options.properties, Mode.STANDALONE, connectors)
+        connectors = [connector_file.load(path) for path in options.connectors]
+        return _serve(options.properties, Mode.STANDALONE, connectors)
+
+    return _ending_cleanly(serve)
+
+
+def _ending_cleanly(serve: Callable[[], int]) -> int:
+    """Hear SIGTERM while the program is still being loaded; nothing has begun then.
+
+    The first process of a container does not hear it without a handler of its own.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return serve()
+    except KeyboardInterrupt:
+        return ExitCode.CLEAN
 
 
 def _serve(path: Path, mode: Mode, connectors: list[ConnectorFile]) -> int:

@@ -96,8 +96,11 @@ def config_infos(
 
 
 def describe(config: Submitted) -> str:
-    """A config inside of a message, in the form of a Java map, all values hidden (case X05)."""
+    """A config inside of a message, in the form of a Java map, all values hidden (case X05) but
+    the name."""
     shown = {name: "null" if config[name] is None else HIDDEN for name in hash_ordered(config)}
+    if config.get("name") is not None:
+        shown["name"] = str(config["name"])
     return "{" + ", ".join(f"{name}={text}" for name, text in shown.items()) + "}"
 
 

@@ -49,8 +49,9 @@ def _cluster() -> list[ConfigKey]:
     key("bootstrap.servers", _LIST, "localhost:9092", _HIGH,
         "Kafka brokers to ask first, as host:port. One that answers is enough.", validators.servers)
     key("group.id", _STRING, REQUIRED, _HIGH,
-        "Name of the Connect cluster. Workers with the same name, and the same three internal "
-        "topics, share the work.", validators.non_empty)
+        "Name of the Connect cluster. One worker at a time may have it, with these three internal "
+        "topics: two would not share the work yet, each would do all of it.",
+        validators.non_empty)
     key("connect.protocol", _STRING, "sessioned", _LOW,
         "How workers share the work: eager stops everything at each change, compatible and "
         "sessioned move only what has to move; sessioned also signs internal requests.",

@@ -48,9 +48,11 @@ def task_info(info: TaskInfo) -> dict[str, Any]:
 
 
 def _state(status: Status) -> dict[str, Any]:
-    members: dict[str, Any] = {"state": status.state.value, "worker_id": status.worker_id}
-    if status.version:
-        members["version"] = status.version
+    members: dict[str, Any] = {
+        "state": status.state.value,
+        "worker_id": status.worker_id,
+        "version": status.version,
+    }
     if status.trace:
         members["trace"] = status.trace
     return members

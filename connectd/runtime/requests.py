@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from weakref import WeakValueDictionary
 
 from connectd.aio import clock as clocks
-from connectd.errors import ConnectdError, RetriableError, WorkerError
+from connectd.errors import ConnectdError, RecordTooLargeError, RetriableError, WorkerError
 
 REQUEST_DEADLINE_S = 90.0
 """Kafka Connect's own limit for every operation of the herder."""
@@ -94,6 +94,11 @@ def failing_with(message: str) -> Iterator[None]:
         raise
     except RetriableError as error:
         raise RequestFailedError(message) from error
+    except RecordTooLargeError as error:
+        raise RequestFailedError(
+            f"{message}: the record is larger than Kafka takes; shorten it, or raise "
+            "max.request.size of the worker and max.message.bytes of the worker's topic"
+        ) from error
 
 
 class RequestGate:

@@ -227,21 +227,33 @@ def concealed(infos: ConfigInfos, resolution: resolving.Resolution) -> ConfigInf
     """ConfigInfos with the references to config providers where their values were."""
     if not resolution.values:
         return infos
-    return {
+    shown = {
         **infos,
-        "name": resolution.conceal(infos["name"]),
         "configs": [
-            {**each, "value": _concealed_value(each["value"], resolution)}
+            {**each, "value": _referring_value(each["value"], resolution)}
             for each in infos["configs"]
         ],
     }
+    # Aliases may come from a provider too, and they are in names of keys and groups, in texts ...
+    return dict(_concealed(shown, resolution))
 
 
-def _concealed_value(value: Mapping[str, Any], resolution: resolving.Resolution) -> dict[str, Any]:
+def _referring_value(value: Mapping[str, Any], resolution: resolving.Resolution) -> dict[str, Any]:
     shown = value["value"]
     if shown not in (None, HIDDEN) and resolution.is_replaced(value["name"]):
         shown = resolution.raw[value["name"]]
-    return {**value, "value": shown, "errors": [*map(resolution.conceal, value["errors"])]}
+    return {**value, "value": shown}
+
+
+def _concealed(node: Any, resolution: resolving.Resolution) -> Any:
+    match node:
+        case str():
+            return resolution.conceal(node)
+        case list():
+            return [_concealed(each, resolution) for each in node]
+        case dict():
+            return {name: _concealed(each, resolution) for name, each in node.items()}
+    return node
 
 
 def _without_suffix(name: str) -> str:

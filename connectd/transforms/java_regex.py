@@ -25,7 +25,7 @@ InvalidPatternError = regex.error
 MATCH_DEADLINE_S: Final = 0.5
 """A thousand times what a sane pattern takes on a long text."""
 
-_NAMED: Final = re.compile(r"(\\.)|\(\?<(?=[a-zA-Z])|\\k<([a-zA-Z][a-zA-Z0-9]*)>", re.DOTALL)
+_NAMED: Final = re.compile(r"\\k<([a-zA-Z][a-zA-Z0-9]*)>|(\\.)|\(\?<(?=[a-zA-Z])", re.DOTALL)
 _NAME: Final = re.compile(r"[a-zA-Z0-9]*")
 
 
@@ -70,9 +70,9 @@ def _too_slow(pattern: Pattern, text: str) -> TransformError:
 
 
 def _spelled(found: re.Match[str]) -> str:
-    if found[2] is not None:
-        return f"(?P={found[2]})"
-    return found[1] or "(?P<"
+    if found[1] is not None:
+        return f"(?P={found[1]})"
+    return found[2] or "(?P<"
 
 
 def with_first_replaced(pattern: Pattern, replacement: str, text: str) -> str:

@@ -6,6 +6,7 @@ Exit codes: 1 when a service gave up, 2 when the configuration or what it points
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -234,3 +235,20 @@ def test_a_wrong_value_ends_the_start_naming_its_key(
     assert code == 2, log
     assert text in log
     assert "Traceback" not in log
+
+
+@pytest.mark.kafka
+def test_a_worker_that_is_stopped_while_it_loads_ends_cleanly(
+    kafka_broker: KafkaBroker, make_worker: MakeWorker
+) -> None:
+    """As the first process of a container, it hears SIGTERM only with a handler of its own."""
+    worker = make_worker(kafka_broker.bootstrap)
+    worker.launch()
+    assert wait_for(lambda: _hears_sigterm(worker.pid), deadline_s=EXIT_DEADLINE_S)
+    assert worker.sigterm() in (0, 3)
+
+
+def _hears_sigterm(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) & 1 << (signal.SIGTERM - 1))

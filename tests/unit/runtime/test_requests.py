@@ -9,7 +9,7 @@ import pytest
 
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
-from connectd.errors import RetriableError, WorkerError
+from connectd.errors import RecordTooLargeError, RetriableError, WorkerError
 from connectd.runtime.requests import (
     RequestFailedError,
     RequestGate,
@@ -197,3 +197,11 @@ def test_temporary_errors_of_a_store_get_the_text_that_clients_know() -> None:
 async def test_a_stage_outside_of_a_request_is_nobodys_business() -> None:
     with stage("alone"):
         pass
+
+
+def test_a_config_too_large_for_kafka_is_told_what_limits_it() -> None:
+    with (
+        pytest.raises(RequestFailedError, match=r"^Error writing x: .*max\.message\.bytes"),
+        failing_with("Error writing x"),
+    ):
+        raise RecordTooLargeError("raise producer.override.max.request.size on the connector")
