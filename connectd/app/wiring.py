@@ -23,6 +23,7 @@ from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
+from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.plugins import chaining, layering, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
@@ -191,8 +192,7 @@ class Wiring:
             settings=RunnerSettings(
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,
-                tolerate_all=framework.string("errors.tolerance") == "all",
-                log_errors=framework.boolean("errors.log.enable"),
+                errors=_error_policy(framework),
             ),
             starts_paused=spec.target is TargetState.PAUSED,
             on_event=spec.on_event,
@@ -211,6 +211,19 @@ class Wiring:
     def _connector_type(self, name: str) -> str:
         plugin = self._parts.registry.find_any(name)
         return "unknown" if plugin is None else plugin.kind.value
+
+
+def _error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:
+    """A connector's ``errors.*``; no ``errors.retry.timeout``, no end of retries (tolerance)."""
+    timeout_ms = config.integer("errors.retry.timeout")
+    is_endless = timeout_ms < 0 or not config.is_set("errors.retry.timeout")
+    return ErrorPolicy(
+        tolerates_all=config.string("errors.tolerance") == "all",
+        retry_timeout_s=None if is_endless else timeout_ms / 1000,
+        retry_delay_max_s=config.integer("errors.retry.delay.max.ms") / 1000,
+        logs_failures=config.boolean("errors.log.enable"),
+        logs_records=config.boolean("errors.log.include.messages"),
+    )
 
 
 def _restart_policy(config: WorkerConfig) -> RestartPolicy:
