@@ -13,17 +13,20 @@ from connectd.aio.backoff import Backoff
 from connectd.aio.clock import Clock
 from connectd.app.ground import Ground, OnFailure
 from connectd.config_providers import declared
-from connectd.configdef import parsing, session_key_settings
+from connectd.configdef import parsing, session_key_settings, topic_creation
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.worker import WorkerConfig
+from connectd.kafka.admin import SharedAdmins
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
+from connectd.model.cluster import Config
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
 from connectd.pipeline.tolerance import ErrorPolicy
+from connectd.pipeline.topics import TaskTopics
 from connectd.plugins import chaining, layering, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
@@ -107,6 +110,7 @@ class Wiring:
         self._config = config
         self._ground = ground
         self._parts = parts
+        self._admins = SharedAdmins(client_id=ground.client_id("topics"), clock=parts.clock)
 
     def herder(self, url: str) -> Herder:
         """The herder of the worker that others reach at ``url``."""
@@ -126,7 +130,7 @@ class Wiring:
             offsets=stores.offsets,
             membership=membership,
             statuses=statuses,
-            make_connector=lambda name: self._connector_class(name)(),
+            make_connector=self._make_connector,
             version_of=self._connector_version,
             make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
             resolve=resolve,
@@ -163,10 +167,18 @@ class Wiring:
             kafka_cluster_id=self._parts.cluster_id(),
         )
 
+    def _make_connector(self, config: Config) -> spi.SourceConnector:
+        self._topic_rules(config)  # what is wrong with them fails the connector, not its tasks
+        return self._connector_class(config.get("connector.class", ""))()
+
+    def _topic_rules(self, config: Config) -> topic_creation.TopicRules | None:
+        return topic_creation.read(config) if self._config.topic_creation_enabled else None
+
     def _make_runner(self, spec: TaskSpec, offsets: protocols.OffsetStore) -> TaskRunner:
         config, connector = spec.connector_config, spec.task_id.connector
         task_class = self._connector_class(config.get("connector.class", "")).task_class()
         framework = parsing.parse(SOURCE_DEF, config)
+        admin_settings = layering.client_settings("admin", self._config, config)
         return SourceTaskRunner(
             task=WatchedTask(task_class(), spec.task_id),
             context=_TaskContext(
@@ -194,6 +206,13 @@ class Wiring:
                 commit_timeout_s=self._config.offset_flush_timeout_s,
                 errors=_error_policy(framework),
             ),
+            topics=TaskTopics(
+                clock=self._parts.clock,
+                reserved=_internal_topics(self._config),
+                rules=self._topic_rules(config),
+                open_admin=lambda: self._admins.get(admin_settings),
+                log_fields={"connector": connector, "task": spec.task_id.task},
+            ),
             starts_paused=spec.target is TargetState.PAUSED,
             on_event=spec.on_event,
             on_topic=spec.on_topic,
@@ -211,6 +230,14 @@ class Wiring:
     def _connector_type(self, name: str) -> str:
         plugin = self._parts.registry.find_any(name)
         return "unknown" if plugin is None else plugin.kind.value
+
+
+def _internal_topics(config: WorkerConfig) -> frozenset[str]:
+    cluster = config.cluster
+    if cluster is None:
+        return frozenset()
+    topics = (cluster.config_topic, cluster.offset_topic, cluster.status_topic)
+    return frozenset(topic.name for topic in topics)
 
 
 def _error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:

@@ -4,13 +4,11 @@ A page that knows its own way to bytes is pure work and goes to the producer's t
 Every other one runs plugins: it is encoded in the task's thread first, while the task waits. So a
 plugin that waits for the outside holds up its own task and nobody else, a retry never lets a later
 page overtake, and stopping the task ends the wait.
-
-``trouble`` says what is being tried again, and is empty otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +19,7 @@ from connectd.errors import InvariantError, RetriableError
 from connectd.model.record import Encoded
 from connectd.pipeline.encoding import PageEncoding
 from connectd.pipeline.tolerance import ErrorPolicy, Failure
+from connectd.pipeline.topics import TaskTopics
 
 _log = structlog.get_logger(__name__)
 
@@ -69,16 +68,20 @@ class PagePreparation:
         encoder: Encoder,
         policy: ErrorPolicy,
         clock: Clock,
-        ensure_topics: Callable[[tuple[str, ...]], Awaitable[None]] | None,
+        topics: TaskTopics,
         log_fields: Mapping[str, object],
     ) -> None:
-        """``ensure_topics`` sees to it that topics exist before the first record for them."""
         self._encoder = encoder
         self._policy = policy
         self._clock = clock
-        self._ensure_topics = ensure_topics
+        self._topics = topics
         self._log_fields = dict(log_fields)
-        self.trouble = ""
+        self._outage = ""
+
+    @property
+    def trouble(self) -> str:
+        """What is being tried again; empty otherwise."""
+        return self._outage or self._topics.trouble
 
     async def prepare(self, encoding: PageEncoding) -> Callable[[], Encoded]:
         """What the producer's thread is to call for the bytes of a page.
@@ -87,11 +90,10 @@ class PagePreparation:
             ToleranceExceededError: a record failed and may not be skipped.
             FatalTaskError: a record cannot be sent at all, or its topic cannot be created.
         """
-        if encoding.is_direct and self._ensure_topics is None:
-            return encoding
-        encoded = await self._encoded(encoding)
-        if self._ensure_topics is not None:
-            await self._ensure_topics(encoded.topics)
+        if encoding.is_direct and not self._topics.creates:
+            return lambda: self._topics.checked(encoding())
+        encoded = self._topics.checked(await self._encoded(encoding))
+        await self._topics.ensure(encoded)
         return ReadyPage(encoded)
 
     async def _encoded(self, encoding: PageEncoding) -> Encoded:
@@ -108,11 +110,11 @@ class PagePreparation:
                         outage = _Outage(encoding.entries_done, self._clock.monotonic())
                     await self._wait_or_give_up(encoding, failure, outage)
                     continue
-                if self.trouble:
+                if self._outage:
                     _log.info("processing records: works again", **self._log_fields)
                 return encoded
         finally:
-            self.trouble = ""
+            self._outage = ""
 
     async def _wait_or_give_up(
         self, encoding: PageEncoding, failure: Failure, outage: _Outage
@@ -123,7 +125,7 @@ class PagePreparation:
         if delay_s is None:
             encoding.give_up()
             return
-        if not self.trouble:
+        if not self._outage:
             _log.warning(
                 "processing records: tried again until it works, later records wait",
                 stage=failure.stage.value,
@@ -133,6 +135,6 @@ class PagePreparation:
                 retry_timeout_s=self._policy.retry_timeout_s,
                 **self._log_fields,
             )
-        self.trouble = f"{failure.stage.value} is tried again: {failure.error}"
+        self._outage = f"{failure.stage.value} is tried again: {failure.error}"
         encoding.retries += 1
         await self._clock.sleep(delay_s)

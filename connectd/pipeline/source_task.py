@@ -37,6 +37,7 @@ from connectd.pipeline.failure_reports import ErrorStatistics, FailureReports, d
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
 from connectd.pipeline.preparation import Encoder, PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
+from connectd.pipeline.topics import TaskTopics
 from connectd.plugins.spi import SourceTask, TaskContext
 
 _log = structlog.get_logger(__name__)
@@ -120,9 +121,13 @@ class SourceTaskRunner:
         on_event: Callable[[LifecycleEvent, Exception | None], None],
         on_topic: Callable[[str], None],
         on_tail_left: Callable[[], None],
+        topics: TaskTopics | None = None,
         encoder: Encoder | None = None,
     ) -> None:
-        """``encoder`` runs plugins away from the loop; by default in a thread of the task."""
+        """``topics`` are seen to before records are sent; none: whatever the broker does.
+
+        ``encoder`` runs plugins away from the loop; by default in a thread of the task.
+        """
         self._task = task
         self._context = context
         self._config = config
@@ -161,7 +166,7 @@ class SourceTaskRunner:
             encoder=self._encoder,
             policy=policy,
             clock=clock,
-            ensure_topics=None,
+            topics=topics or TaskTopics(clock=clock),
             log_fields=self._log_fields,
         )
 

@@ -11,28 +11,38 @@ from structlog.testing import capture_logs
 
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
-from connectd.errors import RetriableError
+from connectd.errors import FatalTaskError, RetriableError
 from connectd.model.record import Encoded, EncodedPage, RoutedPage
 from connectd.pipeline.encoding import PageEncoding
 from connectd.pipeline.preparation import PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy, Stage, ToleranceExceededError
+from connectd.pipeline.topics import TaskTopics
 from tests.kit.virtual_time import run_virtual
-from tests.unit.pipeline.pages import InlineEncoder, Registry, encoding
+from tests.unit.pipeline.pages import InlineEncoder, Odd, Registry, chain, encoding
 
 _FOR_EVER = ErrorPolicy()
 _ALL = ErrorPolicy(tolerates_all=True, retry_timeout_s=0)
 
 
-def _preparation(policy: ErrorPolicy, ensured: list[tuple[str, ...]] | None = None) -> Any:
-    async def ensure(topics: tuple[str, ...]) -> None:
-        assert ensured is not None
-        ensured.append(topics)
+class _Topics(TaskTopics):
+    """Remembers what it was to see to."""
 
+    def __init__(self, ensured: list[tuple[str, ...]]) -> None:
+        super().__init__(clock=LoopClock())
+        self._ensured = ensured
+
+    creates = True
+
+    async def ensure(self, encoded: Encoded) -> None:
+        self._ensured.append(encoded.topics)
+
+
+def _preparation(policy: ErrorPolicy, ensured: list[tuple[str, ...]] | None = None) -> Any:
     return PagePreparation(
         encoder=InlineEncoder(),
         policy=policy,
         clock=LoopClock(),
-        ensure_topics=None if ensured is None else ensure,
+        topics=TaskTopics(clock=LoopClock()) if ensured is None else _Topics(ensured),
         log_fields={"connector": "orders", "task": 0},
     )
 
@@ -181,9 +191,32 @@ def test_a_page_with_its_own_way_to_bytes_is_left_to_the_producers_thread() -> N
 
     async def scenario() -> None:
         work = Direct()
-        assert await _preparation(_FOR_EVER).prepare(work) is work
+        ready = await _preparation(_FOR_EVER).prepare(work)
+        assert work.calls == 0
+        ready()
         ensured: list[tuple[str, ...]] = []
         await _preparation(_FOR_EVER, ensured).prepare(work)
-        assert (work.calls, ensured) == (1, [("t",)])
+        assert (work.calls, ensured) == (2, [("t",)])
+
+    _virtual(scenario())
+
+
+def test_a_page_for_a_topic_that_cannot_be_is_not_sent_whichever_way_it_takes() -> None:
+    class Direct(PageEncoding):
+        is_direct = True
+
+        def __init__(self) -> None:
+            pass
+
+        def __call__(self) -> Encoded:
+            return EncodedPage("no topic", [])
+
+    async def scenario() -> None:
+        ready = await _preparation(_FOR_EVER).prepare(Direct())
+        with pytest.raises(FatalTaskError, match="'no topic': the name contains ' '"):
+            ready()
+        work = encoding([" "], Registry(), _FOR_EVER, chain(Odd()))
+        with pytest.raises(FatalTaskError, match="'t ': the name contains ' '"):
+            await _preparation(_FOR_EVER).prepare(work)
 
     _virtual(scenario())
