@@ -11,11 +11,11 @@ ARGS ?=
 NAME ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench
+.PHONY: help demo test lint conformance soak bench
 
 help: ## this text
 	@echo "make TARGET [VARIABLE=value]:"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "make demo ARGS=--exit verifies and ends; make soak RUNS=200 SEED=7; make bench NAME=scan."
 	@echo "KAFKA_BOOTSTRAP=host:port  uses a broker that runs already, instead of starting one"
@@ -34,10 +34,13 @@ lint: $(STAMP) ## style, format, types, and the tower of packages
 	$(call stage,mypy,$(VENV)/bin/mypy)
 	$(call stage,import contracts,$(VENV)/bin/lint-imports)
 
+conformance: $(STAMP) ## the REST API against transcripts of the real worker (ARGS=--live, --record)
+	@$(PY) -m tests.conformance.rest $(ARGS)
+
 soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)
 	@$(PY) -m tests.simulation.soak --runs $(RUNS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-bench: $(STAMP) ## one benchmark: NAME=scan, stream, rest_load, restart, hanging
+bench: $(STAMP) ## one benchmark: NAME=scan, stream, converters, rest_load, restart, hanging
 	@test -n "$(NAME)" || { echo "make bench needs NAME, for example NAME=scan" >&2; exit 2; }
 	@$(PY) -m benchmarks.$(NAME) $(ARGS)
 

@@ -1,6 +1,7 @@
 """Every plugin that comes with connectd: a worker's registry, and what the reference documents.
 
-Importing a plugin registers nothing by itself; a plugin exists for users when it stands here.
+Importing a plugin registers nothing by itself; a plugin of connectd exists for users when it stands
+here, one of another package when that is installed (``plugins.entry_points``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from connectd.connectors.tools.verifiable_source import VerifiableSourceConnecto
 from connectd.converters import catalogue as converters
 from connectd.converters.json_converter import JsonConverter
 from connectd.converters.string_converter import StringConverter
+from connectd.plugins import entry_points
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 from connectd.plugins.spi import SourceConnector
 from connectd.transforms import catalogue as transforms
@@ -34,7 +36,7 @@ _KAFKA_SOURCES: Final[Mapping[str, type[SourceConnector]]] = {
 
 
 def plugin_registry() -> PluginRegistry:
-    """Every plugin that comes with connectd. Importing a plugin registers nothing by itself."""
+    """The plugins of a worker: every one that comes with connectd, then those of other packages."""
     registry = PluginRegistry()
     registry.register(
         PluginDesc(
@@ -56,6 +58,7 @@ def plugin_registry() -> PluginRegistry:
     for kind, classes in kinds:
         for name, cls in classes.items():
             registry.register(PluginDesc(name, kind, connectd.__version__, cls))
+    entry_points.load(registry)
     return registry
 
 

@@ -6,7 +6,7 @@ sockets (an address in use is told first), the shared resources of plugins, the 
 herder, and last the REST server, which answers while the stores are still being read. SIGTERM and
 SIGINT ask for the end: REST stops taking requests, tasks drain and commit, statuses are flushed,
 the stores are closed; all within ``connectd.shutdown.grace.ms``. A second signal ends the process
-at once.
+at once, as if it had been killed, and its exit code says that a tail will be sent again.
 
 The exit code says how it went; see ``exit_code``.
 """
@@ -14,8 +14,10 @@ The exit code says how it went; see ``exit_code``.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
+import sys
 from collections.abc import Sequence
 
 import structlog
@@ -39,6 +41,7 @@ from connectd.errors import (
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
 from connectd.plugins import spi
+from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.registry import PluginRegistry
 from connectd.rest.api import create_admin_api, create_api
 from connectd.rest.server import RestServer
@@ -77,7 +80,10 @@ class WorkerApp:
         self._services = spi.WorkerServices(
             clock=self._clock,
             scheduler=PollScheduler(in_flight_max=config.polls_in_flight_max),
-            resources={AwsClientPool: self._aws},
+            resources={
+                AwsClientPool: self._aws,
+                InternalTopics: _internal_topics(config),
+            },
         )
         self._admin = KafkaAdmin(
             config.client_config(),
@@ -94,6 +100,7 @@ class WorkerApp:
         self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._is_told_to_stop = False
         self._stop_until_s = 0.0
         self._failure: BaseException | None = None
         self._has_tail_left = False
@@ -183,10 +190,12 @@ class WorkerApp:
             loop.add_signal_handler(number, self._on_signal, number)
 
     def _on_signal(self, number: signal.Signals) -> None:
+        if self._is_told_to_stop:
+            _log.warning("stopping at once, as a second signal asks", signal=number.name)
+            sys.stdout.flush()
+            os._exit(ExitCode.TAIL_REPEATED)
+        self._is_told_to_stop = True
         _log.info("stopping", signal=number.name, grace_s=self._config.shutdown_grace_s)
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(each)  # the next one ends the process at once
         self._stop()
 
     def _stop(self) -> None:
@@ -230,6 +239,14 @@ class WorkerApp:
     def _on_tail_left(self) -> None:
         if self._stopping.is_set():
             self._has_tail_left = True
+
+
+def _internal_topics(config: WorkerConfig) -> InternalTopics:
+    cluster = config.cluster
+    if cluster is None:
+        return InternalTopics()
+    topics = (cluster.config_topic, cluster.offset_topic, cluster.status_topic)
+    return InternalTopics(frozenset(topic.name for topic in topics))
 
 
 def _machine_address() -> str:

@@ -115,7 +115,9 @@ class Wiring:
     def herder(self, url: str) -> Herder:
         """The herder of the worker that others reach at ``url``."""
         config, parts = self._config, self._parts
-        resolve = ConfigResolver(Lookups(declared.make_providers(config.properties)))
+        provider_classes = {**declared.built_in_classes(), **parts.registry.provider_classes}
+        providers = declared.make_providers(config.properties, provider_classes)
+        resolve = ConfigResolver(Lookups(providers))
         stores = self._ground.stores(parts.clock, parts.on_failure)
         membership = self._ground.membership(url, stores)
         statuses = StatusReporter(

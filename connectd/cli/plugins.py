@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from connectd.app.exit_code import ExitCode
@@ -21,8 +22,11 @@ enough where it is unambiguous.
 
 --json prints what GET /connector-plugins?connectorsOnly=false answers.
 
+Plugins of other packages that are installed and cannot be used are told of on standard error.
+
 Exit codes:
   0  listed
+  1  listed, but a plugin of another package cannot be used
 """
 
 
@@ -35,11 +39,16 @@ def add(commands: Commands) -> None:
 
 def _plugins(options: argparse.Namespace) -> int:
     from connectd.app import bundled
+    from connectd.observe import logs
 
-    found = bundled.plugin_registry().plugins(connectors_only=False)
+    logs.configure(logs.LogFormat.CONSOLE, "FATAL", sys.stderr)
+    registry = bundled.plugin_registry()
+    found = registry.plugins(connectors_only=False)
     if options.json:
         screen.print_json(found)
     else:
         rows = [(plugin["type"], plugin["version"], plugin["class"]) for plugin in found]
         screen.print_table(("TYPE", "VERSION", "CLASS"), rows)
-    return ExitCode.CLEAN
+    for each in registry.unusable:
+        print(f"connectd: {each.problem}", file=sys.stderr)
+    return ExitCode.FAILED if registry.unusable else ExitCode.CLEAN

@@ -89,13 +89,15 @@ async def _check(file: ConnectorFile, config: WorkerConfig) -> Mapping[str, Any]
     from connectd.runtime.requests import RequestGate
     from connectd.runtime.validation import Validation, ValidationThreads
 
+    registry = bundled.plugin_registry()
+    classes = {**declared.built_in_classes(), **registry.provider_classes}
     gate = RequestGate(LoopClock())
     gate.open()
     validation = Validation(
         gate,
-        PluginDirectory(bundled.plugin_registry(), config),
+        PluginDirectory(registry, config),
         run_blocking=ValidationThreads(),
-        resolve=ConfigResolver(Lookups(declared.make_providers(config.properties))),
+        resolve=ConfigResolver(Lookups(declared.make_providers(config.properties, classes))),
     )
     return await validation.validate(file.config.get("connector.class") or "", file.config)
 

@@ -96,10 +96,14 @@ def _serve(path: Path, mode: Mode, connectors: list[ConnectorFile]) -> int:
     import uvloop
 
     from connectd.app import process, worker_file
+    from connectd.configdef import rest_login
     from connectd.configdef.worker import WorkerConfig
     from connectd.observe import logs, redaction
 
-    config = WorkerConfig.from_properties(worker_file.read(path, os.environ), mode=mode)
+    jvm_options = {name: os.environ.get(name, "") for name in rest_login.JVM_OPTION_VARIABLES}
+    config = WorkerConfig.from_properties(
+        worker_file.read(path, os.environ), mode=mode, environ=jvm_options
+    )
     logs.configure(logs.LogFormat(config.log_format), config.log_level, sys.stdout)
     log = structlog.get_logger(__name__)
     for secret in config.secrets():

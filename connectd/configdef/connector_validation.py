@@ -185,6 +185,10 @@ def _without_plugin(
         framework.COMMON_DEF, {chosen.version_key: chosen.default_version}
     )
     values = _main_values(config, definition, chosen, Choices({}, ()), catalogue)
+    for part in framework.CONVERTER_KINDS:
+        key = f"{part}.converter.plugin.version"
+        has_class = values[f"{part}.converter"].value is not None
+        values[key] = replace(values[key], visible=has_class)
     found = _by_name({name: [problem] for name in _CONNECTOR}, _null_messages(config))
     return _document(config, [_main_part(config, definition, values, found)])
 

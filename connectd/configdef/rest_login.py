@@ -25,7 +25,8 @@ JAAS_ENTRY: Final = "KafkaConnect"
 _LOGIN_MODULE: Final = "PropertyFileLoginModule"
 
 _JVM_OPTION: Final = re.compile(rf"-D{re.escape(JAAS_FILE)}=(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
-_JVM_OPTION_VARIABLES: Final = ("KAFKA_OPTS", "JAVA_TOOL_OPTIONS")
+JVM_OPTION_VARIABLES: Final = ("KAFKA_OPTS", "JAVA_TOOL_OPTIONS")
+"""Variables of the environment in which users of the Java worker name their JAAS file."""
 _TOKEN: Final = re.compile(
     r"""(?P<gap> \s+ | //[^\n]* | \#[^\n]* | /\*.*?\*/ )
       | "(?P<text> (?:[^"\\]|\\.)* )"
@@ -79,7 +80,7 @@ def read(parsed: ParsedConfig, environ: Mapping[str, str]) -> BasicAuthSettings 
 
 
 def _jvm_option(environ: Mapping[str, str]) -> str | None:
-    for variable in _JVM_OPTION_VARIABLES:
+    for variable in JVM_OPTION_VARIABLES:
         found = _JVM_OPTION.search(environ.get(variable, ""))
         if found is not None:
             return next(each for each in found.groups() if each is not None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from connectd.configdef.definition import ConfigDef
 from connectd.converters.declared import TYPE_ALONE, ForHeaders
 from connectd.errors import ConvertError
 from connectd.model import java_types
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema, SchemaType
+from connectd.model.schema import Schema, SchemaAndValue, SchemaType
+
+_OPTIONAL_BYTES: Final = Schema(SchemaType.BYTES, optional=True)
 
 
 class ByteArrayConverter(ForHeaders):
-    """Writes bytes, and nothing else."""
+    """Writes and reads bytes, and nothing else."""
 
     class_name: ClassVar[str] = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -37,3 +39,7 @@ class ByteArrayConverter(ForHeaders):
             "ByteArrayConverter is not compatible with objects of type class "
             f"{java_types.class_name(value, schema)}"
         )
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """See ``spi.Converter``."""
+        return _OPTIONAL_BYTES, data

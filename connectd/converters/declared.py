@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 
 CONVERTER_TYPE: Final = ConfigKey(
     "converter.type",
@@ -24,6 +24,10 @@ class _OfData(Protocol):
         """See ``spi.Converter``."""
         ...
 
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """See ``spi.Converter``."""
+        ...
+
 
 class ForHeaders:
     """Makes a converter a header converter too: a header's value becomes what any value does."""
@@ -33,3 +37,9 @@ class ForHeaders:
     ) -> bytes | None:
         """See ``spi.HeaderConverter``."""
         return self.from_connect_data(topic, schema, value)
+
+    def to_connect_header(
+        self: _OfData, topic: str, name: str, data: bytes | None
+    ) -> SchemaAndValue:
+        """See ``spi.HeaderConverter``."""
+        return self.to_connect_data(topic, data)

@@ -1,38 +1,56 @@
-"""``JsonConverter``: Connect data as the JSON that Kafka Connect's converter of that name writes.
+"""``JsonConverter``: Connect data as the JSON that Kafka Connect's converter of that name has.
 
 Two layouts, chosen by ``schemas.enable``: the bare payload, or ``{"schema":S,"payload":P}``. Both
 are compact UTF-8 in the form of Jackson: members in schema order, nulls written, control characters
 with upper-case hex, floating-point numbers in Java's notation (spec kafka-connect E.2.1, E.2.2).
 No schema and no value is no bytes: a tombstone, not the text ``null`` (field case V16).
 
+Reading is the way back, as lenient as Kafka's. With ``schema.content`` (KIP-1054) messages are bare
+payloads of one known schema.
+
 Pure and safe in any thread; the cache of schema texts is a matter of speed alone.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
 from connectd.converters.declared import CONVERTER_TYPE, ForHeaders
-from connectd.errors import ConvertError
-from connectd.model import connect_json, java_json
+from connectd.errors import ConfigError, ConvertError
+from connectd.model import connect_json, connect_json_reading, connect_json_text, java_json
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 
 _SCHEMAS_CACHED_MAX = 1000
+_ENVELOPE: Final = {"schema", "payload"}
+_NO_JSON: Final = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_NO_ENVELOPE: Final = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain '
+    "additional fields. If you are trying to deserialize plain JSON data, set "
+    "schemas.enable=false in your converter configuration."
+)
 
 
 class JsonConverter(ForHeaders):
-    """Writes keys and values as JSON."""
+    """Writes and reads keys and values as JSON."""
 
     class_name: ClassVar[str] = "org.apache.kafka.connect.json.JsonConverter"
 
     def __init__(self, spec: ConverterSpec) -> None:
+        """Read the schema of ``schema.content``.
+
+        Raises:
+            ConfigError: it is none.
+        """
         self.spec = spec
         self._carries_schema = _is_true(spec.setting("schemas.enable", "true"))
+        replaces_nulls = _is_true(spec.setting("replace.null.with.default", "true"))
+        self._reading = connect_json_reading.JsonReading(replaces_nulls)
+        self._known_schema = self._schema_of_content(spec.setting("schema.content", ""))
         self._form = connect_json.JsonForm(
-            replaces_nulls=_is_true(spec.setting("replace.null.with.default", "true")),
+            replaces_nulls=replaces_nulls,
             has_decimals_as_numbers=spec.setting("decimal.format", "BASE64").upper() == "NUMERIC",
         )
         self._cache_size = int(spec.setting("schemas.cache.size", str(_SCHEMAS_CACHED_MAX)))
@@ -47,7 +65,7 @@ class JsonConverter(ForHeaders):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        """Kafka's keys; ``schema.content`` concerns reading alone."""
+        """Kafka's keys."""
         return _CONFIG_DEF
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
@@ -63,6 +81,39 @@ class JsonConverter(ForHeaders):
         if not self._carries_schema:
             return payload
         return b'{"schema":' + self._schema_json(schema) + b',"payload":' + payload + b"}"
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """The key or value that the bytes stand for; no bytes are null without schema.
+
+        Raises:
+            ConvertError: they are no such JSON, with Kafka's own words (spec kafka-connect E.2.3).
+        """
+        if data is None:
+            return None, None
+        try:
+            node = connect_json_text.parse(data)
+        except connect_json_text.JsonTextError as error:
+            raise ConvertError(_NO_JSON) from error
+        if not self._carries_schema:
+            return None, self._reading.value(None, node)
+        if self._known_schema is not None:
+            return self._known_schema, self._reading.value(self._known_schema, node)
+        if not isinstance(node, dict) or node.keys() != _ENVELOPE:
+            raise ConvertError(_NO_ENVELOPE)
+        schema = self._reading.schema(node["schema"])
+        return schema, self._reading.value(schema, node["payload"])
+
+    def _schema_of_content(self, content: str) -> Schema | None:
+        if not content:
+            return None
+        try:
+            return self._reading.schema(connect_json_text.parse(content.encode()))
+        except connect_json_text.JsonTextError as error:
+            raise ConfigError(
+                "Failed to parse schema in converter config due to serialization error: "
+            ) from error
+        except ConvertError as error:
+            raise ConfigError(str(error)) from error
 
     def _schema_json(self, schema: Schema | None) -> bytes:
         if schema is None:
@@ -116,7 +167,7 @@ _CONFIG_DEF = ConfigDef(
         ConfigKey(
             "schema.content",
             ConfigType.STRING,
-            "The schema of messages that have none; for sinks, which read messages.",
+            "The schema of all messages that are read, which then are payloads alone.",
             Importance.HIGH,
             default=None,
             group="Schemas",

@@ -14,9 +14,10 @@ from connectd.converters.declared import TYPE_ALONE, ForHeaders
 from connectd.errors import ConvertError
 from connectd.model import java_types, logical
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema, SchemaType
+from connectd.model.schema import Schema, SchemaAndValue, SchemaType
 
 _PACKAGE: Final = "org.apache.kafka.connect.converters."
+_OPTIONAL_BOOLEAN: Final = Schema(SchemaType.BOOLEAN, optional=True)
 _TYPE_WITHOUT_SCHEMA: Final[dict[type, SchemaType]] = {
     int: SchemaType.INT64,
     float: SchemaType.FLOAT64,
@@ -48,6 +49,16 @@ class _NumberConverter(ForHeaders):
             return self.layout.pack(value)
         except (struct.error, OverflowError) as error:
             raise self._refused(schema, value) from error
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """See ``spi.Converter``."""
+        schema = Schema(self.type, optional=True)
+        if data is None:
+            return schema, None
+        if len(data) != self.layout.size:
+            raise ConvertError(f"Failed to deserialize {self.number}: ")
+        (value,) = self.layout.unpack(data)
+        return schema, value
 
     def _type_of(self, schema: Schema | None, value: object) -> SchemaType | None:
         found = _TYPE_WITHOUT_SCHEMA.get(type(value))
@@ -120,3 +131,11 @@ class BooleanConverter(ForHeaders):
                 f"{java_types.class_name(value, schema)}"
             )
         return b"\x01" if value else b"\x00"
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """See ``spi.Converter``."""
+        if data is None:
+            return _OPTIONAL_BOOLEAN, None
+        if data not in (b"\x00", b"\x01"):
+            raise ConvertError("Failed to deserialize boolean: ")
+        return _OPTIONAL_BOOLEAN, data == b"\x01"

@@ -15,15 +15,15 @@ from typing import ClassVar, Final
 
 from connectd.configdef.definition import ConfigDef
 from connectd.errors import ConvertError
-from connectd.model import java_text, logical
+from connectd.model import java_text, literals, logical
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema, Struct, or_default
+from connectd.model.schema import Schema, SchemaAndValue, Struct, or_default
 
 _NO_KEYS: Final = ConfigDef([])
 
 
 class SimpleHeaderConverter:
-    """Writes header values."""
+    """Writes and reads header values."""
 
     class_name: ClassVar[str] = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
@@ -43,6 +43,12 @@ class SimpleHeaderConverter:
             return None
         text = value if isinstance(value, str) else _text(schema, value, is_nested=False)
         return text.encode("utf-8", errors="replace")
+
+    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:
+        """See ``spi.HeaderConverter``. Every text stands for something; no bytes are null."""
+        if data is None:
+            return None, None
+        return literals.parse(data.decode("utf-8", errors="replace"))
 
 
 def _text(schema: Schema | None, value: object, *, is_nested: bool = True) -> str:

@@ -6,7 +6,7 @@ Bytes are refused: Java's text for them is an address in memory.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF16_BE
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from typing import ClassVar, Final
 
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
@@ -14,13 +14,13 @@ from connectd.converters.declared import CONVERTER_TYPE, ForHeaders
 from connectd.errors import ConfigError
 from connectd.model import java_text
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema
+from connectd.model.schema import OPTIONAL_STRING, Schema, SchemaAndValue
 
 _UTF_8: Final = "UTF-8"
 
 
 class StringConverter(ForHeaders):
-    """Writes texts."""
+    """Writes and reads texts."""
 
     class_name: ClassVar[str] = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -54,6 +54,15 @@ class StringConverter(ForHeaders):
             return None
         text = value if isinstance(value, str) else java_text.of(schema, value)
         return self._prefix + text.encode(self._encoding, errors="replace")
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """See ``spi.Converter``. What is no text in the encoding becomes U+FFFD."""
+        if data is None:
+            return OPTIONAL_STRING, None
+        if self._prefix and data.startswith(BOM_UTF16_LE):
+            return OPTIONAL_STRING, data[len(self._prefix) :].decode("utf-16-le", errors="replace")
+        text = data.removeprefix(self._prefix).decode(self._encoding, errors="replace")
+        return OPTIONAL_STRING, text
 
 
 _CONFIG_DEF: Final = ConfigDef(

@@ -22,6 +22,9 @@ _INTEGER_BITS: Final = {
     SchemaType.INT64: 64,
 }
 _LONG: Final = Schema(SchemaType.INT64)
+_TEXT: Final = SchemaType.STRING
+_AS_THEY_ARE: Final = frozenset({str, bool, type(None)})
+"""Python types whose values are their own JSON."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,9 @@ def _struct(form: JsonForm, schema: Schema, value: object) -> dict[str, object]:
         )
     members: dict[str, object] = {}
     for field, member in value.items():
+        if type(member) is str and field.schema.type is _TEXT and field.schema.name is None:
+            members[field.name] = member  # most members are plain texts, which need no look
+            continue
         try:
             members[field.name] = form.payload(field.schema, member)
         except ConvertError as error:
@@ -183,13 +189,16 @@ def _decimal_number(value: object) -> object:
     """Digits as they are, trailing zeros too; the scale of the schema is not asked."""
     if not isinstance(value, Decimal):
         raise ConvertError(
-            f"Invalid type for Decimal, expected BigDecimal but was {type(value).__name__}"
+            "Invalid type for Decimal, expected BigDecimal but was class "
+            f"{java_types.class_name(value)}"
         )
     return java_json.number(value)
 
 
 def _payload_without_schema(value: object) -> object:
     """What a value says about itself when no schema does: its own type, at every depth."""
+    if type(value) in _AS_THEY_ARE:
+        return value
     match value:
         case None | bool() | str():
             return value
@@ -202,7 +211,10 @@ def _payload_without_schema(value: object) -> object:
         case list() | tuple():
             return [_payload_without_schema(element) for element in value]
         case dict() if all(isinstance(name, str) for name in value):
-            return {name: _payload_without_schema(member) for name, member in value.items()}
+            return {
+                name: member if type(member) in _AS_THEY_ARE else _payload_without_schema(member)
+                for name, member in value.items()
+            }
         case dict():
             return [
                 [_payload_without_schema(name), _payload_without_schema(member)]
@@ -216,4 +228,5 @@ def _payload_without_schema(value: object) -> object:
 
 
 def _invalid_type(schema: Schema, value: object) -> ConvertError:
-    return ConvertError(f"Invalid type for {schema.type.name}: {type(value).__name__}")
+    found = java_types.class_name(value)
+    return ConvertError(f"Invalid type for {schema.type.name}: class {found}")

@@ -26,6 +26,8 @@ _SINGLE_DIGITS_MAX: Final = 9
 
 def double(value: float) -> str:
     """``Double.toString``."""
+    if _PLAIN_NOTATION_MIN <= abs(value) < _PLAIN_NOTATION_END:
+        return repr(value)  # most numbers are here, where both languages write the same
     return _floating(value, repr(value))
 
 

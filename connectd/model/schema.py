@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 
 class SchemaType(Enum):
@@ -28,6 +29,10 @@ class SchemaType(Enum):
     ARRAY = "array"
     MAP = "map"
     STRUCT = "struct"
+
+    # Types are keys of the tables that every value of every record is looked up in, and Enum's own
+    # hash is a Python function. Members are compared by identity, so they may be hashed by it.
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,28 @@ class Schema:
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"Cannot create field because of field name duplication {twice}")
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its members, in order."""
+        return tuple(member.name for member in self.fields)
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each member stands, by name; not to be changed."""
+        return {name: index for index, name in enumerate(self.names)}
+
     def field(self, name: str) -> Field | None:
         """The member of that name, or None."""
-        return next((member for member in self.fields if member.name == name), None)
+        position = self.positions.get(name)
+        return None if position is None else self.fields[position]
 
     def parameter(self, name: str) -> str | None:
         """The parameter of that name, or None."""
         return dict(self.parameters).get(name)
 
+
+SchemaAndValue = tuple[Schema | None, object]
+"""A value with its schema, None for one that tells by itself what it is: what converters read."""
 
 STRING = Schema(SchemaType.STRING)
 OPTIONAL_STRING = Schema(SchemaType.STRING, optional=True)
@@ -101,10 +120,11 @@ class Struct:
         Raises:
             KeyError: the schema has no such field.
         """
-        for member, value in self.items():
-            if member.name == name:
-                return or_default(member.schema, value) if with_default else value
-        raise KeyError(name)
+        position = self.schema.positions[name]
+        value = self.values[position]
+        if value is None and with_default:
+            return self.schema.fields[position].schema.default
+        return value
 
     def items(self) -> Iterator[tuple[Field, object]]:
         """Every field with its value as it is stored."""

@@ -45,8 +45,9 @@ _NO_TRANSFORMS: Final = TransformChain()
 _NO_TIMESTAMP_MS: Final = -1
 """Kafka's own mark for a record without a time."""
 
-_NOT_THE_RECORDS_FAULT: Final = (AssertionError, MemoryError)
-"""What no policy tolerates: skipping records would hide it."""
+_NOT_THE_RECORDS_FAULT: Final = (FatalTaskError, AssertionError, MemoryError)
+"""What no policy tolerates: every record would be skipped, and the cause hidden (credentials that a
+registry refuses, a defect)."""
 
 
 @dataclass(frozen=True)

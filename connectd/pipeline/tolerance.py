@@ -7,6 +7,7 @@ run under it, one record at a time:
   bad. It is tried again, with Kafka's growing waits, for ``errors.retry.timeout``. Records behind
   it wait: nothing is overtaken. Without that key there is no limit; the task shows what it waits
   for. That differs from Kafka, whose default is not to try again.
+* A ``FatalTaskError`` is not about the record either: the task ends.
 * Everything else, and retries that are used up, is a failed record: skipped with
   ``errors.tolerance=all``, otherwise the end of the task. Kafka skips a record whose retries are
   used up even with ``none``, without a word; here nothing is lost that nobody has agreed to lose.

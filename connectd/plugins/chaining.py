@@ -11,7 +11,13 @@ from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.values import trim
-from connectd.errors import ConfigError, RecordError, RetriableError, TransformError
+from connectd.errors import (
+    ConfigError,
+    FatalTaskError,
+    RecordError,
+    RetriableError,
+    TransformError,
+)
 from connectd.model.cluster import Config
 from connectd.model.record import SourceRecord
 from connectd.plugins import spi
@@ -39,13 +45,14 @@ class Step:
 
         Raises:
             RetriableError: something outside is away; the same record may pass later.
+            FatalTaskError: no record will pass until somebody helps.
             TransformError: whatever else the plugin raises; ``errors.tolerance`` decides (F.2).
         """
         try:
             if self.predicate is not None and self.predicate.test(record) is self.negate:
                 return record
             return self.transformation.apply(record)
-        except (RecordError, RetriableError):
+        except (RecordError, RetriableError, FatalTaskError):
             raise
         except Exception as error:
             kind = type(error).__name__

@@ -81,11 +81,37 @@ class PluginDesc:
         )
 
 
+@dataclass(frozen=True)
+class UnusablePlugin:
+    """A plugin that is installed and cannot be used; ``problem`` says why, and what to do.
+
+    It is not listed, and whoever asks for it by one of its full names is told the problem.
+    """
+
+    class_name: str
+    package: str
+    problem: str
+    kinds: tuple[PluginKind, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def is_meant_by(self, kinds: Sequence[PluginKind], name: str) -> bool:
+        """Whether somebody who wants a plugin of these kinds and that name wants this one."""
+        return name in (self.class_name, *self.aliases) and any(
+            kind in kinds for kind in self.kinds
+        )
+
+
 class PluginRegistry:
-    """All plugins of the process. Filled at start, only read afterwards."""
+    """All plugins of the process. Filled at start, only read afterwards.
+
+    ``unusable`` are those that could not be registered; ``provider_classes`` the config providers
+    of other packages, by class name.
+    """
 
     def __init__(self) -> None:
         self._plugins: list[PluginDesc] = []
+        self.unusable: list[UnusablePlugin] = []
+        self.provider_classes: dict[str, type[Any]] = {}
 
     def register(self, plugin: PluginDesc) -> None:
         """Add a plugin.
@@ -136,6 +162,9 @@ class PluginRegistry:
                 versions=(found.version,),
                 definition=found.cls.config_def(),
             )
+        unusable = self._unusable((kind,), name)
+        if unusable is not None and not matches:
+            return PluginMatch(class_name=name, problem=unusable.problem)
         if matches or not self._is_class(name):
             return None
         return PluginMatch(class_name=name, problem=self._problem(kind, name))
@@ -174,6 +203,9 @@ class PluginRegistry:
                 f"More than one {plural.removesuffix('s')} matches alias {name}. Please use full "
                 f"package and class name instead. Classes found: {_listed(matches)}"
             )
+        unusable = self._unusable(kinds, name)
+        if unusable is not None:
+            raise ConfigError(unusable.problem)
         available = [plugin for plugin in self._plugins if plugin.kind in kinds]
         raise ConfigError(
             f"Failed to find any class that implements {interface} and which name matches {name}, "
@@ -184,6 +216,9 @@ class PluginRegistry:
         candidates = [plugin for plugin in self._plugins if plugin.kind in kinds]
         exact = [plugin for plugin in candidates if name in plugin.full_names]
         return exact or [plugin for plugin in candidates if name in plugin.short_names]
+
+    def _unusable(self, kinds: Sequence[PluginKind], name: str) -> UnusablePlugin | None:
+        return next((each for each in self.unusable if each.is_meant_by(kinds, name)), None)
 
     def _is_class(self, name: str) -> bool:
         """Whether the name is that of a plugin of any kind, of the class around some, or of an

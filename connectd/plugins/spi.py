@@ -1,9 +1,10 @@
 """The interfaces that plugins implement.
 
 A *source connector* turns its config into task configs; a *source task* emits batches and seals; a
-*converter* turns Connect data into bytes; a *config provider* has values that configs refer to.
+*converter* turns Connect data into bytes and back; a *config provider* has values that configs
+refer to.
 Methods that may wait are coroutines; all run on the event loop, with two exceptions:
-``Converter.from_connect_data`` is pure and may run in any thread, and ``ConfigProvider.get`` may
+``Converter``'s conversions are pure and may run in any thread, and ``ConfigProvider.get`` may
 block and never runs on the loop.
 
 Life of a task: ``start`` (raises to fail), then ``poll`` again and again until ``stop``. ``poll``
@@ -28,7 +29,7 @@ from connectd.model.record import (
     SourcePartition,
     SourceRecord,
 )
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 
 
 class OffsetReader(Protocol):
@@ -139,7 +140,7 @@ class SourceConnector(Protocol):
 
     @classmethod
     def task_class(cls) -> type[SourceTask]:
-        """The class that runs its tasks."""
+        """The class that runs its tasks; ``task.class`` shows its ``class_name`` if it has one."""
         ...
 
     @classmethod
@@ -235,7 +236,7 @@ class Predicate(Protocol):
 
 
 class Converter(Protocol):
-    """Connect data to bytes; immutable after construction."""
+    """Connect data to bytes and back; immutable after construction."""
 
     spec: ConverterSpec
 
@@ -260,9 +261,17 @@ class Converter(Protocol):
         """
         ...
 
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """The key or value of the bytes.
+
+        Raises:
+            ConvertError: the bytes are none of this format.
+        """
+        ...
+
 
 class HeaderConverter(Protocol):
-    """The value of a record's header to bytes; immutable after construction."""
+    """The value of a record's header to bytes and back; immutable after construction."""
 
     spec: ConverterSpec
 
@@ -286,6 +295,14 @@ class HeaderConverter(Protocol):
 
         Raises:
             ConvertError: the value does not fit its schema or this format.
+        """
+        ...
+
+    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:
+        """The header's value of the bytes. Pure; runs in any thread.
+
+        Raises:
+            ConvertError: the bytes are none of this format.
         """
         ...
 

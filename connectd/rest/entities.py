@@ -64,7 +64,7 @@ _SENT_VALUE: Final[Schema] = {
 _STATE: Final[dict[str, Schema]] = {
     "state": _one_of(State),
     "worker_id": _WORKER_ID,
-    "version": {"type": "string", "description": "The plugin's version, where it is known."},
+    "version": {**_or_null("string"), "description": "The plugin's version, if it has one."},
     "trace": {"type": "string", "description": "Why it failed."},
 }
 _STATE_OPTIONAL: Final = ("version", "trace")

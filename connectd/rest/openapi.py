@@ -23,8 +23,9 @@ from connectd.rest.resource import json_response, methods_of, resource
 
 PATH: Final = "/connectd/openapi.json"
 
-_EVERYWHERE: Final = (400, 406, 415, 500)
-"""A path or type that is not legal, a type that is not served, a request that could not be done."""
+_EVERYWHERE: Final = (400, 401, 406, 415, 500)
+"""A path or type that is not legal, a login where one is asked for, types that are not served, a
+request that could not be done."""
 _WITH_A_BODY: Final = (408, 413)
 _PARAMETER: Final = re.compile(r"{(\w+)}")
 _PATH_PARAMETERS: Final[dict[str, tuple[Schema, str]]] = {
@@ -33,8 +34,8 @@ _PATH_PARAMETERS: Final[dict[str, tuple[Schema, str]]] = {
     "logger": ({"type": "string", "minLength": 1}, "A logger's name, or root."),
 }
 _INTRODUCTION: Final = (
-    "The REST API of Kafka Connect as connectd serves it. Every error of 400 and above has an "
-    "ErrorMessage as its body, but for 401, which a login extension answers in plain text."
+    "The REST API of Kafka Connect as connectd serves it. "
+    "Every answer of 400 and above has an ErrorMessage as its body, but for those of /health."
 )
 
 
@@ -110,10 +111,6 @@ def _responses(operation: Operation) -> dict[str, Any]:
     if operation.body is not None:
         errors.update(_WITH_A_BODY)
     responses: dict[int, dict[str, Any]] = {status: _error(status) for status in errors}
-    responses[401] = {
-        "description": "A login is needed",
-        "content": {"text/plain": {"schema": {"type": "string"}}},
-    }
     responses |= {status: _success(answer) for status, answer in operation.answers.items()}
     return {str(status): responses[status] for status in sorted(responses)}
 

@@ -33,6 +33,10 @@ _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-
 _METHODS = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 """In the order in which the Java worker lists them."""
 
+_PLAIN_IN_A_PATH = "!$&'()*+,=:@"
+"""What RFC 3986 lets stand in a segment as it is, and what Java's URLs therefore do not escape. The
+semicolon is missing: servers drop what stands behind one, so that Java's URL leads elsewhere."""
+
 _TASK_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 _INT_MAX = 2**31 - 1
 
@@ -162,4 +166,5 @@ def empty_response(status: HTTPStatus) -> Response:
 
 def location_of(request: Request, connector: str) -> str:
     """The absolute URL of a connector, as the client reached this worker."""
-    return f"{str(request.base_url).rstrip('/')}/connectors/{quote(connector, safe='')}"
+    base = str(request.base_url).rstrip("/")
+    return f"{base}/connectors/{quote(connector, safe=_PLAIN_IN_A_PATH)}"

@@ -241,11 +241,15 @@ class ConnectorLife:
 
     @property
     def task_class_name(self) -> str:
-        """The class that runs its tasks, by its full name; empty before there is an instance."""
+        """The class that runs its tasks, by its full name; empty before there is an instance.
+
+        A task that takes the place of a Java one says so in ``class_name``: a config topic that
+        Java workers share names it as they do.
+        """
         if self._instance is None:
             return ""
         kind = self._instance.task_class()
-        return f"{kind.__module__}.{kind.__qualname__}"
+        return str(getattr(kind, "class_name", f"{kind.__module__}.{kind.__qualname__}"))
 
     def set_target(self, target: TargetState) -> None:
         """Change what is wanted; the job takes it from there."""

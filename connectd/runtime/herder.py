@@ -127,7 +127,13 @@ class Herder:
         self._stopping = asyncio.Event()
         self._failure: BaseException | None = None
 
-        self.views = Views(gate, stores.configs, stores.statuses, plugins.connector_type)
+        self.views = Views(
+            gate,
+            stores.configs,
+            topics=stores.statuses.topics,
+            statuses=statuses,
+            connector_type=plugins.connector_type,
+        )
         self.validation = Validation(
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
@@ -163,13 +169,15 @@ class Herder:
         if settings.manners.awaits_effect:
             effects = Effects(worker, self._reconfiguration, self._apply_latest)
             self.changes.wait_effect = effects.wait
+        self._listen()
 
-        gate.on_failure = self._fail
-        worker.on_failure = self._fail
-        worker.on_reconfigure = self._on_reconfigure
-        membership.on_change = self._wake.set
-        stores.configs.on_change = self._on_change
-        stores.configs.on_restart = self._on_restart
+    def _listen(self) -> None:
+        self._gate.on_failure = self._fail
+        self._worker.on_failure = self._fail
+        self._worker.on_reconfigure = self._on_reconfigure
+        self._membership.on_change = self._wake.set
+        self._stores.configs.on_change = self._on_change
+        self._stores.configs.on_restart = self._on_restart
 
     # -- the service ----------------------------------------------------------------------------
 
@@ -219,11 +227,15 @@ class Herder:
             # two ticks, it has not been stopped and started, but its task set is gone.
             if work.has_connector and not task_configs.is_applied(snapshot, connector):
                 self._reconfiguration.ensure(connector)
+        self._statuses.forget_gone(snapshot)
         if self._membership.is_leader:
             self._statuses.clean_up(snapshot)
             self.session_keys.rotate_if_due(snapshot)
         self.restarts.execute()
+        # Each tick has an event of its own: probes that wait side by side cannot take it from
+        # each other.
         self._ticked.set()
+        self._ticked = asyncio.Event()
 
     def _apply_latest(self) -> None:
         """A tick in between, for requests that must not run ahead of the worker."""
@@ -288,14 +300,13 @@ class Herder:
 
     async def health(self) -> health.Health:
         """Ask the tick for a sign of life; bounded by the probe's deadline, never raises."""
-        self._ticked.clear()
+        ticked, answered = self._ticked, False
         self._wake.set()
-        answered = False
         if not self._stopping.is_set():
             try:
                 async with asyncio.timeout(self.settings.probe_deadline_s):
-                    await wait_first(self._ticked.wait(), self._stopping.wait())
-                    answered = self._ticked.is_set()
+                    await wait_first(ticked.wait(), self._stopping.wait())
+                    answered = ticked.is_set()
             except TimeoutError:
                 answered = False
         return health.judge(

@@ -9,9 +9,11 @@ status says in which line, and everything else goes on.
 Only plugin code is interrupted: what runs inside of ``foreign(...)``, and jobs started from there.
 Our own code that blocks is a defect, and only reported, with its stack.
 
-Waiting and working are told apart by the processor time of the loop's thread. Waiting is never
-right, so that little of it is enough; work may be slow on a busy machine, and gets longer. Time is
-counted in looks of the watching thread, so that a process that was stopped and goes on is innocent.
+Waiting and working are told apart by the state that the kernel gives the loop's thread: asleep, or
+ready to run. Waiting is never right, so that little of it is enough. Work is measured in processor
+time: a thread that gets no processor, on a busy machine or in a throttled container, and one that
+waits for a disk, are innocent. Waiting is counted in looks of the watching thread, so that a
+process that was stopped and goes on is innocent too.
 
 How: the thread sends SIGURG (ignored where nobody listens, and of no use to anybody else) to the
 loop's thread, whose handler raises. System calls are interrupted by that, Python code at its next
@@ -31,6 +33,7 @@ import traceback
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
@@ -47,10 +50,10 @@ WAITING_MAX_S: Final = 0.5
 """So long plugin code may wait without ``await``: every other request then takes under a second."""
 
 WORKING_MAX_S: Final = 5.0
-"""So long it may work without a break: more than loading a large library on a busy machine."""
+"""So much processor time it may take without a break: more than loading a large library takes."""
 
-_WAITS_BELOW: Final = 0.05
-"""A thread that uses less than this part of a processor waits."""
+_IDLE_BELOW: Final = 0.05
+"""Where the kernel does not tell, a thread that uses less than this part of a processor sleeps."""
 
 _STACK_FRAMES_MAX: Final = 12
 
@@ -120,7 +123,7 @@ class LoopWatch:
     # -- the watching thread --------------------------------------------------------------------
 
     def _watch(self) -> None:
-        main_id = threading.main_thread().ident
+        main_id, kernel_id = threading.main_thread().ident, threading.main_thread().native_id
         assert main_id is not None, "the main thread runs"
         processor_clock = time.pthread_getcpuclockid(main_id)
         pulse, stall = -1, _Stall()
@@ -130,19 +133,23 @@ class LoopWatch:
                 pulse, stall = self._pulse, _Stall(used_from_s=used_s)
                 continue
             stall.looks += 1
-            self._judge(stall, used_s - stall.used_from_s, main_id)
+            worked_s = used_s - stall.used_from_s
+            is_asleep = _is_asleep(kernel_id)
+            if is_asleep is None:
+                is_asleep = worked_s < stall.looks * PULSE_S * _IDLE_BELOW
+            stall.looks_asleep += is_asleep
+            self._judge(stall, worked_s, main_id)
 
-    def _judge(self, stall: _Stall, used_s: float, main_id: int) -> None:
-        blocked_s = stall.looks * PULSE_S
-        waits = used_s < blocked_s * _WAITS_BELOW
-        limit_s = self._limits.waiting_s if waits else self._limits.working_s
-        if blocked_s < limit_s:
+    def _judge(self, stall: _Stall, worked_s: float, main_id: int) -> None:
+        waited_s = stall.looks_asleep * PULSE_S
+        waits = waited_s - stall.waited_from_s >= self._limits.waiting_s
+        if not waits and worked_s - stall.worked_from_s < self._limits.working_s:
             return
+        stall.waited_from_s, stall.worked_from_s = waited_s, worked_s
         job, frames = asyncio.current_task(self._loop), _frames_of(main_id)
-        if blocked_s >= stall.next_interrupt_s:
-            stall.next_interrupt_s = blocked_s + limit_s
-            self._suspect, self._blocked_s = job, blocked_s
-            signal.pthread_kill(main_id, signal.SIGURG)
+        blocked_s = stall.looks * PULSE_S
+        self._suspect, self._blocked_s = job, blocked_s
+        signal.pthread_kill(main_id, signal.SIGURG)
         if not stall.is_reported:
             stall.is_reported = True
             _log.warning(
@@ -173,8 +180,20 @@ class _Stall:
 
     used_from_s: float = 0.0
     looks: int = 0
+    looks_asleep: int = 0
     is_reported: bool = False
-    next_interrupt_s: float = 0.0
+    waited_from_s: float = 0.0
+    worked_from_s: float = 0.0
+
+
+def _is_asleep(kernel_id: int | None) -> bool | None:
+    """Whether a thread of this process sleeps (interruptibly); None: this system does not tell."""
+    try:
+        status = Path(f"/proc/self/task/{kernel_id}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    state = status.rpartition(")")[2].split()[0]  # the name before it may have anything in it
+    return state == "S"
 
 
 def _frames_of(thread_id: int) -> list[str]:

@@ -107,6 +107,7 @@ class Restarts:
                 failing_with(f"Error writing {request} to Kafka"),
             ):
                 await self._configs.put_restart(request)
+            self._apply_latest()  # RESTARTING is to be seen by whoever asks next (R22)
             return plan.status
 
     async def restart_connector(self, connector: str) -> None:

@@ -159,7 +159,7 @@ class StatusReporter:
         self._snapshot = snapshot
         self._tracks_topics = tracks_topics
         self._known_topics: dict[str, set[str]] = {}
-        self._said: dict[Subject, Status] = {}
+        self._said: dict[str, dict[Subject, Status]] = {}  # by connector
 
     def connector_pen(self, connector: str, *, keeps_failure: bool = False) -> StatusPen:
         """A pen for a new life of a connector.
@@ -172,28 +172,52 @@ class StatusReporter:
         def write(entry: Entry) -> None:
             if connector in self._snapshot().connectors:
                 is_safe = entry.state in _SAFE
-                status = self._said[connector] = self._status(entry)
-                self._store.put_connector(connector, status, safe=is_safe)
+                self._store.put_connector(connector, self._say(connector, entry), safe=is_safe)
 
-        shown = self._latest(connector, self._store.connector(connector))
-        return self._new_pen(connector, shown, write, keeps_failure=keeps_failure)
+        return self._new_pen(connector, self.shown(connector), write, keeps_failure=keeps_failure)
 
     def task_pen(self, task: ConnectorTaskId, *, keeps_failure: bool = False) -> StatusPen:
         """A pen for a new life of a task, likewise."""
 
         def write(entry: Entry) -> None:
             if task in self._snapshot().tasks(task.connector):
-                status = self._said[task] = self._status(entry)
-                self._store.put_task(task, status, safe=entry.state in _SAFE)
+                self._store.put_task(task, self._say(task, entry), safe=entry.state in _SAFE)
 
-        shown = self._latest(task, self._store.task(task))
-        return self._new_pen(task, shown, write, keeps_failure=keeps_failure)
+        return self._new_pen(task, self.shown_task(task), write, keeps_failure=keeps_failure)
+
+    # -- what is known --------------------------------------------------------------------------
+
+    def shown(self, connector: str) -> Status | None:
+        """The status of a connector; what this worker has said counts before it is read back."""
+        return self._latest(connector, self._store.connector(connector))
+
+    def shown_task(self, task: ConnectorTaskId) -> Status | None:
+        """The status of a task, likewise."""
+        return self._latest(task, self._store.task(task))
+
+    def shown_tasks(self, connector: str) -> dict[ConnectorTaskId, Status]:
+        """The statuses of a connector's tasks, likewise, in order."""
+        read = self._store.tasks(connector)
+        return {task: self._latest(task, status) or status for task, status in read.items()}
 
     def _latest(self, subject: Subject, read: Status | None) -> Status | None:
-        """What is known of a subject: what this worker has said last may not be read back yet."""
-        said = self._said.get(subject)
-        is_ours = read is None or read.worker_id == self._membership.worker_id
-        return said if said is not None and is_ours else read
+        # Another worker may have spoken since, or taken the status away.
+        if read is None or read.worker_id != self._membership.worker_id:
+            return read
+        return self._said.get(_owner(subject), {}).get(subject, read)
+
+    def _say(self, subject: Subject, entry: Entry) -> Status:
+        status = Status(
+            state=entry.state,
+            worker_id=self._membership.worker_id,
+            generation=self._membership.assignment.generation,
+            trace=entry.trace,
+            version=entry.version,
+        )
+        self._said.setdefault(_owner(subject), {})[subject] = status
+        return status
+
+    # -- pens -----------------------------------------------------------------------------------
 
     def _new_pen(
         self,
@@ -214,15 +238,6 @@ class StatusReporter:
         ):
             write(Entry(State.UNASSIGNED))
         return StatusPen(subject, State.UNASSIGNED, write)
-
-    def _status(self, entry: Entry) -> Status:
-        return Status(
-            state=entry.state,
-            worker_id=self._membership.worker_id,
-            generation=self._membership.assignment.generation,
-            trace=entry.trace,
-            version=entry.version,
-        )
 
     def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
         """Remember that a task has written to a topic (KIP-558)."""
@@ -247,16 +262,22 @@ class StatusReporter:
             if connector not in snapshot.connectors:
                 self.reset_topics(connector)
                 self._store.put_connector(connector, None)
-                self._forget(connector)
                 continue
             count = snapshot.task_counts.get(connector, 0)
             for task in self._store.tasks(connector):
                 if task.task >= count:
                     self._store.put_task(task, None)
-                    self._said.pop(task, None)
 
-    def _forget(self, connector: str) -> None:
-        for subject in list(self._said):
-            owner = subject.connector if isinstance(subject, ConnectorTaskId) else subject
-            if owner == connector:
-                del self._said[subject]
+    def forget_gone(self, snapshot: ClusterConfigState) -> None:
+        """Forget what was said of connectors and tasks that are not configured any more."""
+        for connector in self._said.keys() - snapshot.connectors.keys():
+            del self._said[connector]
+        for connector, said in self._said.items():
+            count = snapshot.task_counts.get(connector, 0)
+            for subject in list(said):
+                if isinstance(subject, ConnectorTaskId) and subject.task >= count:
+                    del said[subject]
+
+
+def _owner(subject: Subject) -> str:
+    return subject.connector if isinstance(subject, ConnectorTaskId) else subject

@@ -117,12 +117,15 @@ class TaskLife:
         self.signal_stop()
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        """Progress of the task's inputs; of a failed task their last, shown as failed."""
+        """Progress of the task's inputs; of a failed task their last, shown as failed.
+
+        While the task is paused they show that, instead of what they would be doing.
+        """
         if self._runner is None:
             return ()
         rows = self._runner.tables()
         if not self._ended.is_set():
-            return rows
+            return [*map(_paused, rows)] if self._pen.state is State.PAUSED else rows
         if self._pen.state is not State.FAILED:
             return ()
         reason = f"the task has failed: {self._failure}"
@@ -163,3 +166,10 @@ class TaskLife:
     async def wait_ended(self) -> None:
         """Wait for the end."""
         await self._ended.wait()
+
+
+def _paused(row: Mapping[str, object]) -> Mapping[str, object]:
+    if row.get("state") == State.FAILED.value:
+        return row
+    reason = f"the connector is paused; before it was in {row.get('state')}"
+    return {**row, "state": State.PAUSED.value, "reason": row.get("reason") or reason}

@@ -6,14 +6,15 @@ The shapes are Kafka Connect's (spec kafka-connect A.2); how they look as JSON i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from connectd.errors import NotFoundError
 from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.ids import ConnectorTaskId
-from connectd.model.status import Status
+from connectd.model.status import Status, TopicStatus
 from connectd.runtime.requests import RequestGate
+from connectd.runtime.statuses import StatusReporter
 from connectd.stores import protocols
 
 ConnectorType = Callable[[str], str]
@@ -63,11 +64,14 @@ class Views:
         self,
         gate: RequestGate,
         configs: protocols.ConfigStore,
-        statuses: protocols.StatusStore,
+        *,
+        topics: Callable[[str], Sequence[TopicStatus]],
+        statuses: StatusReporter,
         connector_type: ConnectorType,
     ) -> None:
         self._gate = gate
         self._configs = configs
+        self._topics = topics
         self._statuses = statuses
         self._connector_type = connector_type
 
@@ -87,14 +91,14 @@ class Views:
 
     def status_of(self, connector: str) -> ConnectorStatusInfo | None:
         """What is known of a connector; None while nothing is."""
-        status = self._statuses.connector(connector)
+        status = self._statuses.shown(connector)
         if status is None:
             return None
         snapshot = self._configs.snapshot()
         count = snapshot.task_counts.get(connector, 0)
         tasks = sorted(
             (task, state)
-            for task, state in self._statuses.tasks(connector).items()
+            for task, state in self._statuses.shown_tasks(connector).items()
             if task.task < count
         )
         config = snapshot.connectors.get(connector)
@@ -163,7 +167,7 @@ class Views:
             NotFoundError: nothing is known, or not yet.
         """
         async with self._gate.request():
-            status = self._statuses.task(task)
+            status = self._statuses.shown_task(task)
             if status is None:
                 raise NotFoundError(f"No status found for task {task}")
             return status
@@ -171,4 +175,4 @@ class Views:
     async def active_topics(self, connector: str) -> tuple[str, ...]:
         """Topics that the connector has written to since its last reset, sorted (KIP-558)."""
         async with self._gate.request():
-            return tuple(topic.topic for topic in self._statuses.topics(connector))
+            return tuple(topic.topic for topic in self._topics(connector))

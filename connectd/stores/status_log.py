@@ -86,6 +86,7 @@ class StatusTable:
 
     def __init__(self) -> None:
         self._statuses: dict[Subject, Status] = {}
+        self._tasks: dict[str, set[ConnectorTaskId]] = {}  # of _statuses, by connector
         self._topics: dict[TopicKey, TopicStatus] = {}
 
     # -- reading --------------------------------------------------------------------------------
@@ -96,12 +97,7 @@ class StatusTable:
 
     def tasks(self, connector: str) -> dict[ConnectorTaskId, Status]:
         """All task statuses of a connector, by number."""
-        found = {
-            subject: status
-            for subject, status in self._statuses.items()
-            if isinstance(subject, ConnectorTaskId) and subject.connector == connector
-        }
-        return dict(sorted(found.items()))
+        return {task: self._statuses[task] for task in sorted(self._tasks.get(connector, ()))}
 
     def connectors(self) -> frozenset[str]:
         """Connectors with a status of their own or of a task."""
@@ -135,11 +131,15 @@ class StatusTable:
         """Set or remove a status; a connector's removal takes its tasks along."""
         if status is not None:
             self._statuses[subject] = status
+            if isinstance(subject, ConnectorTaskId):
+                self._tasks.setdefault(subject.connector, set()).add(subject)
             return
         self._statuses.pop(subject, None)
-        if isinstance(subject, str):
-            for task in self.tasks(subject):
-                del self._statuses[task]
+        if isinstance(subject, ConnectorTaskId):
+            self._tasks.get(subject.connector, set()).discard(subject)
+            return
+        for task in self._tasks.pop(subject, set()):
+            del self._statuses[task]
 
     def put_topic(self, key: TopicKey, topic: TopicStatus | None) -> None:
         """Set or remove an active topic."""
@@ -186,7 +186,7 @@ class StatusTable:
             and current.worker_id != status.worker_id
         )
         if not is_late:
-            self._statuses[subject] = status
+            self.put(subject, status)
 
     def _apply_topic(self, key: TopicKey, value: bytes | None) -> None:
         if value is None:

@@ -13,7 +13,7 @@ from connectd.configdef import values
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
-from connectd.model import java_text, java_types, logical
+from connectd.model import java_floats, java_text, java_types, logical
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, Struct, or_default
 from connectd.transforms import declared, derived, expected, java_numbers
@@ -223,7 +223,7 @@ def _to_floating(value: object, kind: SchemaType, schema: Schema | None) -> floa
             number = java_numbers.parse_floating(value)
         case _:
             raise _unexpected(value, schema)
-    return java_numbers.single(number) if kind is SchemaType.FLOAT32 else number
+    return java_floats.single(number) if kind is SchemaType.FLOAT32 else number
 
 
 def _to_boolean(value: object, kind: SchemaType, schema: Schema | None) -> bool:

@@ -1,4 +1,4 @@
-"""Every transform and predicate by its Java name."""
+"""Every transform and predicate by its class name: Kafka's by their Java names, then our own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from connectd.transforms import (
     cast,
+    content_router,
     extract_field,
     headers,
     insert_field,
@@ -16,6 +17,7 @@ from connectd.transforms import (
     schema_metadata,
     structure,
     timestamp_converter,
+    unwrap,
 )
 
 _PACKAGE: Final = "org.apache.kafka.connect.transforms."
@@ -50,8 +52,11 @@ TRANSFORMATIONS: Final[dict[str, type[Any]]] = {
         "TimestampRouter": routers.TimestampRouter,
         "ValueToKey": structure.ValueToKey,
     }.items()
+} | {
+    "connectd.transforms.ContentRouter": content_router.ContentRouter,
+    "connectd.transforms.UnwrapDynamoDb": unwrap.UnwrapDynamoDb,
 }
-"""Class name to class."""
+"""Class name to class: Kafka's, then our own."""
 
 PREDICATES: Final[dict[str, type[Any]]] = {
     f"{_PACKAGE}predicates.{name}": cls
@@ -60,5 +65,7 @@ PREDICATES: Final[dict[str, type[Any]]] = {
         "RecordIsTombstone": predicates.RecordIsTombstone,
         "TopicNameMatches": predicates.TopicNameMatches,
     }.items()
+} | {
+    "connectd.transforms.predicates.FieldValueMatches": content_router.FieldValueMatches,
 }
-"""Class name to class."""
+"""Class name to class: Kafka's, then our own."""

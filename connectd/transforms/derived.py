@@ -56,4 +56,4 @@ def made_optional(schema: Schema) -> Schema:
 
 def struct_of(schema: Schema, value_by_name: dict[str, object]) -> Struct:
     """A struct from values by field name; a field without value is null."""
-    return Struct(schema, tuple(value_by_name.get(field.name) for field in schema.fields))
+    return Struct(schema, tuple(map(value_by_name.get, schema.names)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, Final
 
 from connectd.configdef import validators
@@ -13,7 +12,7 @@ from connectd.model import literals
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, Struct, or_default
 from connectd.transforms import declared, derived, expected
-from connectd.transforms.side import Side
+from connectd.transforms.side import Side, with_headers
 
 Header = tuple[str, Schema | None, object]
 
@@ -32,7 +31,7 @@ class DropHeaders:
     def apply(self, record: SourceRecord) -> SourceRecord:
         """The record without them."""
         kept = [header for header in record.headers if header[0] not in self._names]
-        return replace(record, headers=kept)
+        return with_headers(record, kept)
 
 
 class InsertHeader:
@@ -49,7 +48,7 @@ class InsertHeader:
 
     def apply(self, record: SourceRecord) -> SourceRecord:
         """The record with it."""
-        return replace(record, headers=[*record.headers, self._header])
+        return with_headers(record, [*record.headers, self._header])
 
 
 class HeaderFrom:
@@ -94,7 +93,7 @@ class HeaderFrom:
         if self._moves:
             kept_schema = kept.schema if isinstance(kept, Struct) else None
             moved = self.side.replaced(record, kept_schema, kept)
-        return replace(moved, headers=[*record.headers, *added])
+        return with_headers(moved, [*record.headers, *added])
 
     def _member(self, struct: Struct, name: str) -> tuple[Schema, object]:
         field = struct.schema.field(name)

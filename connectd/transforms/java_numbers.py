@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from decimal import Decimal
 from typing import Final
 
@@ -69,12 +68,3 @@ def parse_floating(text: str) -> float:
     if trimmed.endswith(("NaN", "Infinity")):
         return float(trimmed)
     return float(trimmed.rstrip("fFdD"))
-
-
-def single(value: float) -> float:
-    """The nearest single-precision number, infinite where it is out of range."""
-    try:
-        (rounded,) = struct.unpack(">f", struct.pack(">f", value))
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return float(rounded)

@@ -10,7 +10,7 @@ from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import TransformError
-from connectd.model import java_types, logical
+from connectd.model import java_floats, java_types, logical
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, SchemaType, or_default
 from connectd.transforms import declared, derived, expected, java_numbers
@@ -108,7 +108,7 @@ def _replaced(value: object, replacement: str, schema: Schema | None) -> object:
             case float():
                 number = java_numbers.parse_floating(replacement)
                 is_single = schema is not None and schema.type is SchemaType.FLOAT32
-                return java_numbers.single(number) if is_single else number
+                return java_floats.single(number) if is_single else number
             case Decimal():
                 return Decimal(replacement)
             case str():

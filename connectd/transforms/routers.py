@@ -10,9 +10,9 @@ from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
 from connectd.model import logical
+from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.record import SourceRecord
 from connectd.transforms import declared
-from connectd.transforms.date_format import DateFormat, DateFormatError
 
 _REFERENCE: Final = re.compile(r"\\(.)|\$(?:(\d)|\{(\w+)\})", re.DOTALL)
 

@@ -9,7 +9,7 @@ from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError
 from connectd.model.record import SourceRecord
-from connectd.model.schema import Schema, Struct
+from connectd.model.schema import Schema, Struct, or_default
 from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
@@ -41,8 +41,8 @@ class SetSchemaMetadata:
         named = self._schemas.get(expected.with_fields(found), self._named_schema)
         if isinstance(value, Struct):
             members = {
-                field.name: value.get(field.name, with_default=self._with_default)
-                for field in value.schema.fields
+                field.name: or_default(field.schema, stored) if self._with_default else stored
+                for field, stored in value.items()
             }
             value = derived.struct_of(named, members)
         return self.side.replaced(record, named, value)

@@ -16,10 +16,10 @@ from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError, TransformError
 from connectd.model import java_types, logical
+from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, or_default
 from connectd.transforms import declared, derived, expected
-from connectd.transforms.date_format import DateFormat, DateFormatError
 from connectd.transforms.side import Side
 
 _PURPOSE: Final = "converting timestamp formats"

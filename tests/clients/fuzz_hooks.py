@@ -101,7 +101,12 @@ def flatmap_body(context: Any, body: Any) -> Any:
     if label.endswith("/config/validate"):
         return st.builds(lambda known, more: {**known, **more}, _configs, _settings) | generated
     if label == "PATCH /connectors/{name}/offsets":
-        number = st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.none()
+        number = (
+            st.integers()
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(max_size=5)
+            | st.none()
+        )
         offset = st.dictionaries(st.sampled_from(["position", "id", "seqno", "x"]), number)
         entry = st.fixed_dictionaries(
             {"partition": st.sampled_from(FACTS["partitions"]), "offset": offset | st.none()}

@@ -55,7 +55,7 @@ def inhabit(worker: WorkerProcess, prefix: str, home: Path) -> dict[str, Any]:
     connectors: dict[str, dict[str, str]] = {
         "mock": mock,
         "lines": lines,
-        "failing": {**mock, "mock_mode": "task-failure", "mock_delay_ms": "1"},
+        "failing": {**mock, "mock_mode": "task-failure", "delay_ms": "1"},
     }
     for name, config in connectors.items():
         assert worker.request("PUT", f"/connectors/{name}/config", config).status == 201

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kafka
 def rig(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
         yield rig
-        assert rig.internal("configs") == []
+        assert [record.key for record in rig.internal("configs")] == [b"session-key"]
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,8 @@ is a replay. A table that is only followed (``init.sync.skip``) gives one record
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -148,6 +150,23 @@ def test_sigterm_while_the_broker_is_silent_ends_in_time_and_its_code_tells_of_t
 
         rig.wait_following("t")
         rig.wait_equal("t")
+
+
+def test_a_second_signal_ends_it_at_once_with_a_code_that_tells_of_the_tail(rig: Rig) -> None:
+    rig.create_table("t", items=20)
+    rig.create()
+    rig.wait_following("t")
+
+    rig.worker.pause()  # so that both are there when it looks
+    for number in (signal.SIGTERM, signal.SIGINT):
+        os.kill(rig.worker.pid, number)
+    rig.worker.resume()
+
+    assert rig.worker.wait_exit(deadline_s=30.0) == 3
+    assert "stopping at once" in rig.log_text()
+    rig.worker.start()
+    rig.wait_following("t")
+    rig.wait_equal("t")
 
 
 def test_a_worker_that_starts_again_scans_nothing_again(rig: Rig) -> None:

@@ -177,9 +177,10 @@ class DynamoDbSourceConnector:
             except Exception as error:
                 # Whatever it is, the next round is tried: rediscovery must not end silently.
                 failures += 1
-                self._report(error)
                 if self._discovered is None:
                     self._fail(error)
+                else:
+                    self._report(error)
             else:
                 failures = 0
                 self._last_error = ""
@@ -203,7 +204,23 @@ class DynamoDbSourceConnector:
             added=sorted(found.tables - known),
             removed=sorted(known - found.tables),
         )
+        self._warn_of_shared_topics(found)
         self._context.request_task_reconfiguration()
+
+    def _warn_of_shared_topics(self, found: Discovered) -> None:
+        assert self._context is not None
+        assert self._settings is not None
+        tables_by_topic: dict[str, list[str]] = {}
+        for table in sorted(found.tables):
+            tables_by_topic.setdefault(self._settings.messages.topic(table), []).append(table)
+        for topic, tables in tables_by_topic.items():
+            if len(tables) > 1:
+                _log.warning(
+                    "tables share a topic: compaction keeps one of the items with equal keys",
+                    connector=self._context.connector,
+                    topic=topic,
+                    tables=tables,
+                )
 
     def _report(self, error: Exception) -> None:
         assert self._context is not None
@@ -217,6 +234,7 @@ class DynamoDbSourceConnector:
     def _fail(self, error: Exception) -> None:
         """The first round is refused: nothing runs, and the user must see why."""
         assert self._context is not None
+        self._last_error = f"discovering tables: {error}"
         self._failure = error
         self._has_discovered.set()
         self._context.raise_error(error)

@@ -142,6 +142,7 @@ class TableJob:
         self._state = opened.state
         if opened.state is not None:
             scope.progress.gaps = opened.state.gaps
+            scope.progress.items_scanned = opened.state.init_sync_count  # of a scan that is over
         if opened.kind is OpeningKind.NEW_SCAN:
             self._is_delayed = True
             self._enter(PhaseEvent.SCAN_WANTED)

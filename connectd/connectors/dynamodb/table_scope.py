@@ -55,7 +55,8 @@ class Trouble:
 
 @dataclass
 class TableProgress:
-    """The picture of one table; counters are since the start of the task.
+    """The picture of one table; counters are since the start of the task, except ``items_scanned``,
+    which counts the whole scan.
 
     ``troubles`` are what is being retried right now, by what it is ("shard …", "scan …");
     ``last_read_s`` (monotonic) is the last successful read of any shard.

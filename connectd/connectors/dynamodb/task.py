@@ -25,6 +25,7 @@ from connectd.connectors.dynamodb.table_scope import TableProgress, TableScope
 from connectd.errors import ConfigError, FatalTaskError
 from connectd.model.cluster import Config
 from connectd.model.record import Emission, SourceOffset, SourcePartition
+from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.spi import TaskContext
 
 _log = structlog.get_logger(__name__)
@@ -97,7 +98,23 @@ class DynamoDbSourceTask:
                 queue=queue,
                 progress=progress,
             )
-            self._jobs.spawn(table, TableJob(scope, stored.get(table, {})).run(), service=True)
+            job = TableJob(scope, stored.get(table, {}))
+            self._jobs.spawn(table, self._run_table(job, progress), service=True)
+
+    async def _run_table(self, job: TableJob, progress: TableProgress) -> None:
+        """Live as one table.
+
+        Raises:
+            ConfigError: its records would go where the worker keeps its own.
+        """
+        assert self._context is not None
+        internal = self._context.services.resources.get(InternalTopics, InternalTopics())
+        if progress.topic in internal.names:
+            raise ConfigError(
+                f"topic of table {progress.table} would be {progress.topic}, a topic of the "
+                "worker's own; change kafka.topic.prefix or kafka.topic.map"
+            )
+        await job.run()
 
     async def poll(self) -> Sequence[Emission]:
         """The next emissions.

@@ -9,7 +9,7 @@ off by mistake, and reading it from the start would repeat everything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import structlog
 
@@ -40,6 +40,8 @@ _REFRESH: Final = Backoff(initial_s=0.5, max_s=5.0, attempts_max=5)
 
 class FileStreamSourceTask:
     """Implements ``plugins.spi.SourceTask``."""
+
+    class_name: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSourceTask"
 
     def __init__(self) -> None:
         self._context: TaskContext | None = None

@@ -102,6 +102,8 @@ class MockSourceConnector:
 class MockSourceTask:
     """Implements ``plugins.spi.SourceTask``."""
 
+    class_name: ClassVar[str] = "org.apache.kafka.connect.tools.MockSourceTask"
+
     def __init__(self) -> None:
         self._clock: Clock | None = None
         self._fails_at_s: float | None = None

@@ -95,6 +95,8 @@ class SchemaSourceConnector:
 class SchemaSourceTask:
     """Implements ``plugins.spi.SourceTask``."""
 
+    class_name: ClassVar[str] = "org.apache.kafka.connect.tools.SchemaSourceTask"
+
     def __init__(self) -> None:
         self._id = 0
         self._topic = ""

@@ -88,6 +88,8 @@ class VerifiableSourceConnector:
 class VerifiableSourceTask:
     """Implements ``plugins.spi.SourceTask``."""
 
+    class_name: ClassVar[str] = "org.apache.kafka.connect.tools.VerifiableSourceTask"
+
     def __init__(self) -> None:
         self._id = 0
         self._topic = ""

@@ -156,6 +156,7 @@ class Rig:
         self.tables = list(tables) if tables is not None else None
         self.pool = AccountPool(account)
         self.clients: SourceApiPool = pool or self.pool
+        self.resources: dict[type[Any], Any] = {}
         self.offsets = MemoryOffsets()
         self.log: list[Sent] = []
         self.random = random.Random(seed)
@@ -187,7 +188,8 @@ class Rig:
         self._frontier = AckFrontier()
         self._unacked.clear()
         self.error = None
-        services = WorkerServices(self.clock, self.scheduler, {AwsClientPool: self.clients})
+        resources: dict[type[Any], Any] = {AwsClientPool: self.clients, **self.resources}
+        services = WorkerServices(self.clock, self.scheduler, resources)
         self.context = Context(services, self.offsets)
         self.task = DynamoDbSourceTask()
         tables = self.tables if self.tables is not None else list(self.account.tables)

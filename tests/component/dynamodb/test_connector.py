@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import structlog
 
 from connectd.aio.scheduler import PollScheduler
 from connectd.aws.clients import AwsClientPool
@@ -293,10 +294,25 @@ async def test_d13_a_first_round_that_is_refused_fails_the_connector() -> None:
         else None
     )
     desk = Desk(account)
-    await desk.start()
-    with pytest.raises(AccessDeniedError, match="tag:GetResources"):
-        await desk.groups(1)
+    with structlog.testing.capture_logs() as lines:
+        await desk.start()
+        with pytest.raises(AccessDeniedError, match="tag:GetResources"):
+            await desk.groups(1)
     assert "tag:GetResources" in str(desk.errors[0])
+    assert not any("tried again" in line["event"] for line in lines), "it is not"
+    await desk.plugin.stop()
+
+
+@virtual
+async def test_tables_that_share_a_topic_are_named_once() -> None:
+    account = with_tables("a", "b", "c")
+    desk = Desk(account, {"kafka.topic.map": '{"a": "x", "b": "x"}'})
+    with structlog.testing.capture_logs() as lines:
+        await desk.start()
+        await desk.groups(1)
+        await asyncio.sleep(600.0)
+    shared = [line for line in lines if line["event"].startswith("tables share a topic")]
+    assert [(line["topic"], line["tables"]) for line in shared] == [("dynamodb-x", ["a", "b"])]
     await desk.plugin.stop()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from connectd.errors import AccessDeniedError, ThrottledError
 from connectd.model.record import RecordBatch, Seal, SourcePartition
+from connectd.plugins.internal_topics import InternalTopics
 from tests.component.dynamodb.rig import Rig, new_account, virtual
 
 
@@ -33,6 +34,36 @@ async def test_a_table_is_scanned_then_followed() -> None:
     assert row["state"] == "SYNC"
     await rig.stop()
     assert rig.pool.users == 0
+
+
+@virtual
+async def test_the_items_of_a_finished_scan_are_still_told_after_a_restart() -> None:
+    account = new_account()
+    table = account.add_table("orders")
+    for number in range(25):
+        table.put(f"k{number}", number)
+    rig = Rig(account)
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.row("orders")["items_scanned"] == 25
+    await rig.stop()
+
+
+@virtual
+async def test_a_table_whose_topic_is_the_workers_own_fails_and_the_others_go_on() -> None:
+    account = new_account()
+    for name in ("configs", "good"):
+        account.add_table(name).put("k", 1)
+    rig = Rig(account, {"kafka.topic.prefix": "connect-"})
+    rig.resources[InternalTopics] = InternalTopics(frozenset({"connect-configs"}))
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("good") and rig.state("configs") == "FAILED")
+    assert "a topic of the worker's own" in str(rig.row("configs")["reason"])
+    assert rig.topic_view("configs") == {}
+    await rig.stop()
 
 
 @virtual

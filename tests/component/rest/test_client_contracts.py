@@ -166,6 +166,124 @@ async def test_kcctl_reads_the_status_out_of_the_restart() -> None:
         assert (await plane.client.get("/connectors/")).json() == ["s"]
 
 
+@virtual
+async def test_kcctl_asks_for_several_expansions_and_for_the_keys_of_any_plugin() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        client = plane.client
+        assert (await client.get("/")).json().keys() == {"version", "commit", "kafka_cluster_id"}
+        for query in ("expand=status&expand=info", "expand=info&expand=status&expand=more"):
+            entry = (await client.get(f"/connectors?{query}")).json()["s"]
+            assert entry.keys() == {"status", "info"}
+        listed = (await client.get("/connector-plugins?connectorsOnly=false")).json()
+        assert {"class", "type"} <= listed[0].keys()
+        for plugin in listed:
+            keys = (await client.get(f"/connector-plugins/{plugin['class']}/config")).json()
+            assert all(isinstance(key["name"], str) for key in keys)
+        checked = await client.put(
+            f"/connector-plugins/{PROBE_CLASS}/config/validate", {**src("x"), "tasks.max": "no"}
+        )
+        infos = checked.json()
+        assert infos["error_count"] >= 1
+        wrong = [each for each in infos["configs"] if each["value"]["errors"]]
+        assert [each["definition"]["name"] for each in wrong] == ["tasks.max"]
+
+
+@virtual
+async def test_kcctl_and_strimzi_read_and_set_levels_of_loggers() -> None:
+    """Strimzi asks with a trailing slash, and takes 200 as well as 204 for a change."""
+    async with control_plane() as plane:
+        client = plane.client
+        levels = (await client.get("/admin/loggers/")).json()
+        assert all(each.keys() == {"level", "last_modified"} for each in levels.values())
+        assert "root" in levels
+        for name, found in levels.items():
+            assert (await client.get(f"/admin/loggers/{name}")).json() == found
+        same = {"level": levels["root"]["level"]}
+        assert (await client.put("/admin/loggers/root?scope=cluster", same)).status == 204
+        here = await client.put("/admin/loggers/root?scope=worker", same)
+        assert (here.status, isinstance(here.json(), list)) == (200, True)
+
+
+@virtual
+async def test_strimzi_kcctl_and_kafka_ui_change_positions_of_a_stopped_connector() -> None:
+    """GET, PATCH and DELETE answer 200; while it is not stopped, 400 with a message."""
+    async with control_plane() as plane:
+        await plane.create("s")
+        client = plane.client
+        entry = {"partition": {"table_name": "t"}, "offset": {"position": 7}}
+        early = await client.patch("/connectors/s/offsets", {"offsets": [entry]})
+        assert (early.status, "STOPPED state" in early.message) == (400, True)
+        assert (await client.put("/connectors/s/stop")).status == 204
+        await plane.settle()
+        patched = await client.patch("/connectors/s/offsets", {"offsets": [entry]})
+        assert (patched.status, list(patched.json())) == (200, ["message"])
+        assert (await client.get("/connectors/s/offsets")).json() == {"offsets": [entry]}
+        forgotten = await client.delete("/connectors/s/offsets")
+        assert (forgotten.status, list(forgotten.json())) == (200, ["message"])
+        assert (await client.get("/connectors/s/offsets")).json() == {"offsets": []}
+
+
+@virtual
+async def test_redpanda_console_has_configs_of_strings_only_and_forms_made_of_groups() -> None:
+    async with control_plane() as plane:
+        body = {**SRC, "tasks.max": 2, "probe.size": 15, "probe.flag": True}
+        assert (await plane.client.put("/connectors/s/config", body)).status == 201
+        await plane.settle()
+        config = (await plane.client.get("/connectors/s/config")).json()
+        assert config["tasks.max"] == "2"
+        assert all(isinstance(value, str) for value in config.values())
+        tasks = (await plane.client.get("/connectors/s/tasks")).json()
+        assert all(isinstance(text, str) for task in tasks for text in task["config"].values())
+        validate = f"/connector-plugins/{PROBE_CLASS}/config/validate"
+        infos = (await plane.client.put(validate, src("x"))).json()
+        groups = {each["definition"]["group"] for each in infos["configs"] if each["definition"]}
+        assert groups - {None} <= set(infos["groups"])
+        assert (await plane.client.put("/connectors/s/topics/reset")).status == 202
+
+
+@virtual
+async def test_kafka_ui_restarts_and_watches_single_tasks() -> None:
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        plane.probes["s"].latest(1).fail(ValueError("x"))
+        await plane.settle()
+        status = (await plane.client.get("/connectors/s/tasks/1/status")).json()
+        assert (status["id"], status["state"]) == (1, "FAILED")
+        assert (await plane.client.post("/connectors/s/tasks/1/restart")).status == 204
+        await plane.settle()
+        assert (await plane.client.get("/connectors/s/tasks/1/status")).json()["state"] == "RUNNING"
+        for query in ("includeTasks=True&onlyFailed=FALSE", "includeTasks=true"):
+            answer = await plane.client.post(f"/connectors/s/restart?{query}")
+            assert [task["state"] for task in answer.json()["tasks"]] == ["RESTARTING"] * 2
+            await plane.settle()
+
+
+@virtual
+async def test_a_connector_made_anew_shows_no_task_of_the_one_before() -> None:
+    """R25: kafka-connect-ui lists what status and tasks say."""
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="6")
+        assert (await plane.client.delete("/connectors/s")).status == 204
+        await plane.create("s", tasks_max="1")
+        assert len((await plane.client.get("/connectors/s/tasks")).json()) == 1
+        assert len((await plane.client.get("/connectors/s/status")).json()["tasks"]) == 1
+
+
+@virtual
+async def test_datahub_and_ns4kafka_meet_no_member_that_they_do_not_know() -> None:
+    """R30: the first maps a connector onto a closed type, the second escapes what it asks for."""
+    async with control_plane() as plane:
+        await plane.create("s")
+        info = (await plane.client.get("/connectors/s")).json()
+        assert list(info) == ["name", "config", "tasks", "type"]
+        assert info["config"] == src("s")
+        escaped = PROBE_CLASS.replace(".", "%2e")
+        target = f"/connector-plugins/{escaped}/config/validate/"
+        answer = await plane.client.put(target, src("s"))
+        assert answer.json()["error_count"] == 0
+
+
 @pytest.mark.parametrize(
     ("method", "target"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
@@ -127,6 +129,13 @@ LIFE: list[tuple[str, str, object]] = [
 """A life of two connectors that asks every operation, with answers of many kinds."""
 
 
+@pytest.fixture
+def _levels_are_forgotten() -> Iterator[None]:
+    yield
+    logging.getLogger("some.logger").setLevel(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("_levels_are_forgotten")
 @virtual
 async def test_all_answers_are_as_described() -> None:
     async with control_plane() as plane:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from connectd.aio.jobs import JobGroup
 from connectd.errors import ConfigError, WorkerError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
@@ -259,3 +260,19 @@ async def test_quiet_workers_do_nothing(count: int) -> None:
         await plane.settle(24 * 3600.0)
         assert plane.configs.snapshot().offset == offset
         assert [plane.probes[f"c{number}"].calls for number in range(count)] == calls
+
+
+@virtual
+async def test_probes_that_ask_side_by_side_all_find_it_healthy() -> None:
+    async with control_plane() as plane:
+        statuses: list[int] = []
+
+        async def probe() -> None:
+            statuses.extend([(await plane.client.get("/health")).status for _ in range(20)])
+
+        jobs = JobGroup("probes")
+        for number in range(5):
+            jobs.spawn(f"probe-{number}", probe())
+        assert await jobs.join(deadline_s=60.0)
+        assert set(statuses) == {200}
+        assert len(statuses) == 100

@@ -187,3 +187,20 @@ async def test_a_task_set_that_comes_too_late_is_not_published() -> None:
         changes = plane.herder.changes
         assert not await changes.publish_tasks("s", src("s"), [{"n": "0"}])
         assert not await changes.publish_tasks("none", src("none"), [{"n": "0"}])
+
+
+@virtual
+async def test_the_same_config_put_again_and_again_restarts_nothing() -> None:
+    """R17: operators do that every two minutes."""
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        generation, calls = _generation(plane), dict(plane.probes["s"].calls)
+        written: list[object] = []
+        plane.statuses.put_connector = lambda *status, **_: written.append(status)  # type: ignore[method-assign]
+        for _ in range(5):
+            answer = await plane.client.put("/connectors/s/config", src("s", tasks_max="2"))
+            assert answer.status == 200
+            await plane.settle(60.0)
+        assert _generation(plane) == generation
+        assert plane.probes["s"].calls == calls
+        assert written == []

@@ -184,3 +184,35 @@ async def test_pausing_reaches_a_task_that_begins_later() -> None:
         await plane.client.put("/connectors/s/resume")
         await plane.settle()
         assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+
+
+@virtual
+async def test_the_tables_of_a_paused_task_say_so() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+
+        async def row() -> tuple[object, object]:
+            rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
+            (found,) = [row for row in rows if row["table_name"] == "t0"]
+            return found["state"], found.get("reason")
+
+        assert await row() == ("SYNC", None)
+        await plane.client.put("/connectors/s/pause")
+        await plane.settle()
+        assert await row() == ("PAUSED", "the connector is paused; before it was in SYNC")
+        await plane.client.put("/connectors/s/resume")
+        await plane.settle()
+        assert await row() == ("SYNC", None)
+
+
+@virtual
+async def test_a_restart_is_seen_by_whoever_asks_next() -> None:
+    """R22: FAILED is not shown any more once the restart was accepted."""
+    async with control_plane() as plane:
+        await plane.create("s", tasks_max="2")
+        plane.probes["s"].latest(1).fail(ValueError("boom"))
+        await plane.settle()
+        await plane.client.post("/connectors/s/restart?onlyFailed=true&includeTasks=true")
+        assert await plane.states("s") == ("RUNNING", ["RUNNING", "RESTARTING"])
+        await plane.settle()
+        assert await plane.states("s") == ("RUNNING", ["RUNNING", "RUNNING"])

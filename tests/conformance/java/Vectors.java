@@ -6,8 +6,10 @@
 // (a converter: class, config, isKey, topic, and schema with value, or bytes), "header.write" and
 // "header.read" (a header converter). Schemas and values carry their types; see schema() and value().
 
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
@@ -37,7 +39,9 @@ import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 public class Vectors {
-    static final ObjectMapper JSON = new ObjectMapper();
+    // Escapes keep lone surrogates whole, which no encoding has.
+    static final ObjectMapper JSON =
+        JsonMapper.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -117,8 +121,9 @@ public class Vectors {
     }
 
     static void put(ObjectNode answer, SchemaAndValue found) {
-        answer.set("schema", written(found.schema()));
-        answer.set("value", written(found.value()));
+        // Values.parseString() answers null for the text "null".
+        answer.set("schema", found == null ? JSON.nullNode() : written(found.schema()));
+        answer.set("value", found == null ? JSON.nullNode() : written(found.value()));
     }
 
     static byte[] bytes(JsonNode node) {

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from itertools import groupby
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.conformance.rest import comparison, differences, report, sides, transcripts
+from tests.conformance.rest import comparison, differences, report, transcripts
 from tests.conformance.rest.comparison import Difference
 from tests.conformance.rest.driving import WAIT_S
 from tests.conformance.rest.known import KNOWN
 from tests.conformance.rest.script import SCENARIOS
 from tests.conformance.rest.sides import Side
-from tests.conformance.rest.steps import Scenario, Worker
+from tests.conformance.rest.stage import Stage
+from tests.conformance.rest.steps import Scenario
 from tests.conformance.rest.transcripts import TranscriptError
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import sigterm_is_ctrl_c
 
-OnStep = Callable[[], None]
 Transcripts = dict[str, dict[str, Any]]
 
 
@@ -36,12 +32,12 @@ def main(argv: list[str] | None = None) -> int:
     scenarios = [each for each in SCENARIOS if options.only in each.name]
     with KafkaBroker() as broker:
         if options.record or options.live:
-            real = play(scenarios, Side.REAL, broker.bootstrap, options.patience_s)
+            real = _play(scenarios, Side.REAL, broker.bootstrap, options.patience_s)
         if options.record:
             _store(scenarios, real)
         elif not options.live:
             real = {each.name: transcripts.load(each) for each in scenarios}
-        ours = play(scenarios, Side.OURS, broker.bootstrap, options.patience_s)
+        ours = _play(scenarios, Side.OURS, broker.bootstrap, options.patience_s)
     found = [
         difference
         for scenario in scenarios
@@ -50,23 +46,12 @@ def main(argv: list[str] | None = None) -> int:
     return _tell(scenarios, found, whole=len(scenarios) == len(SCENARIOS))
 
 
-def play(
-    scenarios: list[Scenario], side: Side, bootstrap: str, patience_s: float = WAIT_S
-) -> Transcripts:
-    """The transcripts of ``scenarios`` at one side; a worker of its own for each kind of worker."""
-    played: Transcripts = {}
-    kinds = list(Worker)
-    ordered = sorted(scenarios, key=lambda each: kinds.index(each.worker))
-    with _progress(side, scenarios) as on_step, ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-")))
-        for kind, group in groupby(ordered, key=lambda each: each.worker):
-            run = f"run-{uuid.uuid4().hex[:8]}"
-            with sides.running(
-                side, kind, bootstrap, run, directory, patience_s=patience_s
-            ) as driver:
-                for scenario in group:
-                    played[scenario.name] = driver.play(scenario, on_step=on_step)
-    return played
+def _play(scenarios: list[Scenario], side: Side, bootstrap: str, patience_s: float) -> Transcripts:
+    with (
+        Stage(side, bootstrap, patience_s=patience_s) as stage,
+        _progress(side, scenarios) as on_step,
+    ):
+        return {each.name: stage.play(each, on_step=on_step) for each in scenarios}
 
 
 def _store(scenarios: list[Scenario], real: Transcripts) -> None:
@@ -97,7 +82,7 @@ def _tell(scenarios: list[Scenario], found: list[Difference], *, whole: bool) ->
 
 
 @contextmanager
-def _progress(side: Side, scenarios: list[Scenario]) -> Iterator[OnStep]:
+def _progress(side: Side, scenarios: list[Scenario]) -> Iterator[Callable[[], object]]:
     """A bar on a terminal, nothing elsewhere."""
     console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

@@ -8,7 +8,7 @@ entry that no difference needs any more is stale, and fails the suite like an un
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -28,10 +28,12 @@ class Known:
     place: str = "*"
     real: Any = ANYTHING
     ours: Any = ANYTHING
+    when: Callable[[Difference], bool] = lambda _: True
+    """What patterns cannot say."""
 
     def covers(self, difference: Difference) -> bool:
         """Whether this entry speaks of ``difference``."""
-        return all(
+        return self.when(difference) and all(
             wanted is ANYTHING or _matches(wanted, found)
             for wanted, found in (
                 (self.scenario, difference.scenario),

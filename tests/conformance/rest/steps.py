@@ -31,10 +31,11 @@ NOT_SENT: Final = "(none)"
 
 @dataclass(frozen=True)
 class Until:
-    """What a polled step waits for."""
+    """What a polled step waits for, and for how long it must stay so."""
 
     what: str
     met: Callable[[Answer], bool]
+    stays_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,13 @@ def wait(path: str, until: Until, **more: Any) -> Step:
     return replace(step, until=until)
 
 
-def wait_states(connector: str, state: str, *tasks: str, name: str | None = None) -> Step:
+RESTARTED_WITHIN_S: Final = 1.5
+"""A restart that was asked for begins within this time, even on a busy machine."""
+
+
+def wait_states(
+    connector: str, state: str, *tasks: str, name: str | None = None, stays_s: float = 0.0
+) -> Step:
     """GET the status of ``connector`` until it and its tasks have these states."""
     what = f"{state} with tasks {list(tasks)}"
 
@@ -136,7 +143,12 @@ def wait_states(connector: str, state: str, *tasks: str, name: str | None = None
         )
 
     path = f"/connectors/{connector}/status"
-    return wait(path, Until(what, met), name=name or f"{connector} is {what}")
+    return wait(path, Until(what, met, stays_s), name=name or f"{connector} is {what}")
+
+
+def wait_restarted(connector: str, state: str, *tasks: str, name: str) -> Step:
+    """As ``wait_states``, of a restart that may not have begun yet: the states must stay."""
+    return wait_states(connector, state, *tasks, name=name, stays_s=RESTARTED_WITHIN_S)
 
 
 def wait_gone(connector: str) -> Step:
@@ -165,6 +177,19 @@ def wait_offsets(connector: str, count: int, name: str) -> Step:
         return answer.status == 200 and len(answer.body["offsets"]) == count
 
     return wait(f"/connectors/{connector}/offsets", Until(f"{count} offsets", met), name=name)
+
+
+def wait_task_config(connector: str, key: str, value: str | None) -> Step:
+    """GET the tasks of ``connector`` until the config of the first says so; None: has no such key.
+
+    After a change of a config: only then has the change reached the tasks.
+    """
+
+    def met(answer: Answer) -> bool:
+        return answer.status == 200 and answer.body[0]["config"].get(key) == value
+
+    until = Until(f"its task has {key}={value}", met)
+    return wait(f"/connectors/{connector}/tasks", until, name=f"{connector}: {until.what}")
 
 
 def wait_topics(connector: str, topics: Sequence[str]) -> Step:

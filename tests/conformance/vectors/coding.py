@@ -7,14 +7,14 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from connectd.model import java_text, logical
+from connectd.model import java_floats, java_text, logical
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, Struct
-from connectd.transforms import java_numbers
 
 Json = Any
 _INTEGERS = ("int8", "int16", "int32", "int64")
 _FLOATS = ("float32", "float64")
+_NAMES = {SchemaType.FLOAT32: "float32", SchemaType.FLOAT64: "float64"}
 
 
 def schema_of(node: Json) -> Schema | None:
@@ -78,7 +78,7 @@ def value_of(node: Json, schema: Schema | None = None) -> object:
     ((kind, content),) = node.items()
     match kind:
         case "float32":
-            return java_numbers.single(float(content))
+            return java_floats.single(float(content))
         case "float64":
             return float(content)
         case "bytes":
@@ -130,7 +130,7 @@ def value_json(value: object, schema: Schema | None = None) -> Json:
         case bytes():
             return {"bytes": base64.b64encode(value).decode()}
         case Decimal():
-            return {"decimal": f"{value:f}" if _is_plain(value) else str(value)}
+            return {"decimal": str(value)}
         case datetime():
             return {"date": logical.epoch_ms(value)}
         case date():
@@ -160,15 +160,12 @@ def value_json(value: object, schema: Schema | None = None) -> Json:
     raise TypeError(f"no JSON for {type(value).__name__}")
 
 
-def _is_plain(value: Decimal) -> bool:
-    return -int(value.as_tuple().exponent) >= 0
-
-
 def _kind(schema: Schema | None, default: str) -> str:
-    names = {SchemaType.FLOAT32: "float32", SchemaType.FLOAT64: "float64"}
+    """Java's name of a number's type: that of its schema, if the value is of such a type."""
     if schema is None:
         return default
-    return names.get(schema.type, schema.type.value)
+    name = _NAMES.get(schema.type, schema.type.value)
+    return name if name in (_FLOATS if default in _FLOATS else _INTEGERS) else default
 
 
 def record_of(node: Json) -> SourceRecord:
@@ -209,33 +206,23 @@ def record_json(record: SourceRecord | None) -> Json:
     }
 
 
-def comparable(node: Json, *, has_schema: bool = False) -> Json:
+def comparable(node: Json) -> Json:
     """JSON in which what Python cannot tell apart is written alike.
 
-    A number without schema is a number: Java's Byte and Long are both ``int`` here. Maps have no
-    order.
+    Java's Byte and Long are both ``int`` here; their schemas tell them apart, and are compared.
+    Maps have no order.
     """
     match node:
         case list():
-            return [comparable(each, has_schema=has_schema) for each in node]
-        case dict() if not has_schema and len(node) == 1 and next(iter(node)) in _INTEGERS:
+            return [comparable(each) for each in node]
+        case dict() if len(node) == 1 and next(iter(node)) in _INTEGERS:
             return {"int": int(next(iter(node.values())))}
-        case dict() if not has_schema and len(node) == 1 and next(iter(node)) in _FLOATS:
+        case dict() if len(node) == 1 and next(iter(node)) in _FLOATS:
             ((kind, text),) = node.items()
             number = float(text)
-            return {"float": repr(java_numbers.single(number) if kind == "float32" else number)}
+            return {"float": repr(java_floats.single(number) if kind == "float32" else number)}
         case dict() if len(node) == 1 and "map" in node:
-            entries = [comparable(each, has_schema=has_schema) for each in node["map"]]
-            return {"map": sorted(entries, key=repr)}
+            return {"map": sorted((comparable(each) for each in node["map"]), key=repr)}
         case dict():
-            return {
-                name: comparable(each, has_schema=has_schema or _schema_of_member(node, name))
-                for name, each in node.items()
-            }
+            return {name: comparable(each) for name, each in node.items()}
     return node
-
-
-def _schema_of_member(node: dict[str, Json], name: str) -> bool:
-    """Whether the member of a record, header or answer has a schema beside it."""
-    beside = {"key": "keySchema", "value": "valueSchema" if "valueSchema" in node else "schema"}
-    return name in ("default",) or (name in beside and node.get(beside[name]) is not None)

@@ -5,6 +5,7 @@ An unlisted difference fails; so does a listed one that no longer occurs.
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,14 @@ Json = Any
 
 @dataclass(frozen=True)
 class Difference:
-    """Cases of a class whose real answer has this in its error message, or whose answer of ours
-    has that in its own."""
+    """Cases of a class whose real answer has this in its error message, whose answer of ours has
+    that in its own, and whose bytes have one of those in them."""
 
     of_class: str
     reason: str
     theirs: str = ""
     ours: str = ""
+    asked: tuple[bytes, ...] = ()
 
     def covers(self, case: Json, theirs: Json, ours: Json) -> bool:
         """Whether this difference is meant."""
@@ -27,7 +29,11 @@ class Difference:
             self.of_class in case["class"]
             and self.theirs in (theirs.get("message") or "")
             and self.ours in (ours.get("message") or "")
+            and self._is_asked(base64.b64decode(case.get("bytes") or ""))
         )
+
+    def _is_asked(self, given: bytes) -> bool:
+        return not self.asked or any(each in given for each in self.asked)
 
 
 KNOWN = (
@@ -64,6 +70,64 @@ KNOWN = (
         "StringConverter",
         "the text of bytes would be the address of an object in memory; the record fails instead",
         ours="bytes has no text form",
+    ),
+    Difference(
+        "JsonConverter",
+        "datetime ends with the year 9999; the record fails instead of getting another moment",
+        ours="is outside of the years 1 to 9999",
+    ),
+    Difference(
+        "JsonConverter",
+        "a time of day ends before 24:00; Java's has no such end",
+        ours="Time values must use number of milliseconds",
+        asked=(b"86400000",),
+    ),
+    Difference(
+        "JsonConverter",
+        "nested deeper than 200 levels; bounded, so that Python's stack is enough",
+        ours="Converting byte[] to Kafka Connect data failed",
+        asked=(b"[" * 300,),
+    ),
+    Difference(
+        "JsonConverter",
+        "bytes that are no UTF-8 are refused, also where Jackson makes characters of them",
+        ours="Converting byte[] to Kafka Connect data failed",
+        asked=(b"\xc0\x80",),
+    ),
+    Difference(
+        "JsonConverter",
+        "a Python dict takes no lists or maps as keys; the record fails",
+        ours="is no type of keys",
+    ),
+    Difference(
+        "Converter",
+        "Python tells each byte of a surrogate that is no UTF-8, Java the three of them at once",
+        asked=(b"\xed\xa0\x80",),
+    ),
+    Difference(
+        "SimpleHeaderConverter",
+        "days before 1582 are those of the Julian calendar in Java, Gregorian ones here",
+        asked=(b"0001-01-01",),
+    ),
+    Difference(
+        "SimpleHeaderConverter",
+        "a time of day ends before 24:00; such a text is no time here",
+        asked=(b"25:61:61.000Z", b"99:00:00.000Z"),
+    ),
+    Difference(
+        "SimpleHeaderConverter",
+        "days and times have two types in Python; a list of both is the text that it was",
+        asked=(b'["12:13:14.555Z","2020-02-20"]', b'["2020-02-20","12:13:14.555Z"]'),
+    ),
+    Difference(
+        "SimpleHeaderConverter",
+        "a Python dict takes no lists or maps as keys; the text stays what it was",
+        asked=(b"{[", b"{{"),
+    ),
+    Difference(
+        "SimpleHeaderConverter",
+        "depth is bounded: the text stays what it was; Java runs out of stack and takes its bytes",
+        asked=(b"[" * 300,),
     ),
 )
 

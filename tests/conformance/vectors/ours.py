@@ -10,6 +10,7 @@ from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.errors import ConnectdError
 from connectd.model.record import ConverterSpec
+from connectd.model.schema import SchemaAndValue
 from tests.conformance.vectors import coding
 
 Json = Any
@@ -40,34 +41,54 @@ def _made(kind: PluginKind, case: Json) -> Any:
 
 
 def _write(case: Json) -> Json:
-    cls = _REGISTRY.find(PluginKind.CONVERTER, case["class"]).cls
-    parsed = parsing.parse(cls.config_def(), case["config"])
-    settings = sorted(
-        (name, coding_text(value)) for name, value in parsed.items() if value is not None
-    )
-    converter = cls(ConverterSpec(case["class"], tuple(settings)))
+    converter = _converter(PluginKind.CONVERTER, case)
     schema = coding.schema_of(case["schema"])
     written = converter.from_connect_data("t", schema, coding.value_of(case["value"], schema))
     return {"bytes": None if written is None else base64.b64encode(written).decode()}
 
 
-def coding_text(value: object) -> str:
-    """A setting as text."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _read(case: Json) -> Json:
+    return _found(_converter(PluginKind.CONVERTER, case).to_connect_data("t", _bytes(case)))
+
+
+def _converter(kind: PluginKind, case: Json) -> Any:
+    cls = _REGISTRY.find(kind, case["class"]).cls
+    parsed = parsing.parse(cls.config_def(), case["config"])
+    settings = sorted((name, _text(value)) for name, value in parsed.items() if value is not None)
+    return cls(ConverterSpec(case["class"], tuple(settings)))
+
+
+def _text(setting: object) -> str:
+    return str(setting).lower() if isinstance(setting, bool) else str(setting)
+
+
+def _bytes(case: Json) -> bytes | None:
+    return None if case["bytes"] is None else base64.b64decode(case["bytes"])
+
+
+def _found(read: SchemaAndValue) -> Json:
+    schema, value = read
+    return {"schema": coding.schema_json(schema), "value": coding.value_json(value, schema)}
 
 
 def _write_header(case: Json) -> Json:
-    cls = _REGISTRY.find(PluginKind.HEADER_CONVERTER, case["class"]).cls
-    converter = cls(ConverterSpec(case["class"], ()))
+    converter = _converter(PluginKind.HEADER_CONVERTER, case)
     schema = coding.schema_of(case["schema"])
     value = coding.value_of(case["value"], schema)
     written = converter.from_connect_header("t", "h", schema, value)
     return {"bytes": None if written is None else base64.b64encode(written).decode()}
 
 
+def _read_header(case: Json) -> Json:
+    converter = _converter(PluginKind.HEADER_CONVERTER, case)
+    return _found(converter.to_connect_header("t", "h", _bytes(case)))
+
+
 _ANSWERS = {
+    "header.read": _read_header,
     "header.write": _write_header,
     "transform": _transform,
     "predicate": _predicate,
+    "read": _read,
     "write": _write,
 }

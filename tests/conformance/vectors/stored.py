@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.vectors import cases
+from tests.conformance.vectors import cases, reading_cases
 from tests.harness import jars, java
 
 Json = Any
@@ -26,6 +26,8 @@ RUN_DEADLINE_S = 300.0
 FAMILIES: dict[str, Callable[[], Iterator[Json]]] = {
     "transforms": cases.transform_cases,
     "converters": cases.converter_cases,
+    "reading": reading_cases.reading_cases,
+    "headers": reading_cases.header_reading_cases,
 }
 
 
@@ -75,7 +77,7 @@ def _ask(asked: Sequence[Json]) -> list[str]:
         text=True,
         timeout=RUN_DEADLINE_S,
     )
-    lines = done.stdout.splitlines()
+    lines = done.stdout.removesuffix("\n").split("\n")
     if done.returncode != 0 or len(lines) != len(asked):
         raise RuntimeError(f"{PROGRAM.name} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return lines

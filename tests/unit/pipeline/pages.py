@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from connectd.errors import RetriableError
 from connectd.model.record import ConverterSpec, Encoded, RecordList, SourceRecord
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 from connectd.pipeline.encoding import Converters, PageEncoding
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.plugins.chaining import Step, TransformChain
@@ -45,6 +45,12 @@ class Registry:
         self, topic: str, name: str, schema: Schema | None, value: object
     ) -> bytes | None:
         return str(value).encode()
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        return None, data
+
+    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:
+        return None, data
 
 
 @dataclass

@@ -30,7 +30,7 @@ from connectd.model.record import (
     SourcePartition,
     SourceRecord,
 )
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 from connectd.model.states import LifecycleEvent
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
@@ -60,6 +60,12 @@ class TextConverter:
         self, topic: str, name: str, schema: Schema | None, value: object
     ) -> bytes | None:
         return self.from_connect_data(topic, schema, value)
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        return None, None if data is None else data.decode()
+
+    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:
+        return self.to_connect_data(topic, data)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
-from connectd.errors import FatalTaskError, RetriableError
+from connectd.errors import AccessDeniedError, FatalTaskError, RetriableError
 from connectd.model.record import Encoded, EncodedPage, RoutedPage
 from connectd.pipeline.encoding import PageEncoding
 from connectd.pipeline.preparation import PagePreparation
@@ -143,13 +143,16 @@ def test_whatever_a_plugin_raises_is_a_failed_record() -> None:
     _virtual(scenario())
 
 
-def test_a_defect_is_no_failed_record_and_is_never_tolerated() -> None:
+@pytest.mark.parametrize("error", [AssertionError("a bug"), AccessDeniedError("who are you")])
+def test_a_defect_or_refused_credentials_are_no_failed_record_and_never_tolerated(
+    error: Exception,
+) -> None:
     class Defective(Registry):
         def from_connect_data(self, topic: str, schema: Any, value: object) -> bytes | None:
-            raise AssertionError("a bug")
+            raise error
 
     async def scenario() -> None:
-        with pytest.raises(AssertionError, match="a bug"):
+        with pytest.raises(type(error), match=str(error)):
             await _preparation(_ALL).prepare(encoding([1], Defective(), _ALL))
 
     _virtual(scenario())

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import structlog
 
+from connectd.runtime import loop_watch
 from connectd.runtime.loop_watch import BlockedLoopError, Limits, LoopWatch, foreign
 
 LIMITS = Limits(waiting_s=0.2, working_s=0.4)
@@ -141,3 +142,17 @@ def test_a_loop_in_another_thread_is_not_watched() -> None:
     thread = threading.Thread(target=lambda: asyncio.run(run()))
     thread.start()
     thread.join()
+
+
+def test_a_thread_that_waits_is_told_from_one_that_runs() -> None:
+    release = threading.Event()
+    waiting = threading.Thread(target=release.wait, args=(GENEROUS_S,), daemon=True)
+    waiting.start()
+    try:
+        while not loop_watch._is_asleep(waiting.native_id):
+            assert waiting.is_alive()
+        assert loop_watch._is_asleep(threading.get_native_id()) is False
+        assert loop_watch._is_asleep(-1) is None
+    finally:
+        release.set()
+        waiting.join()

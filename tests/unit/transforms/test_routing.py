@@ -134,6 +134,7 @@ def test_a_tombstone_or_odd_value_passes_or_is_refused_but_never_breaks_a_step(
         "replacement": "1",
         "header": "h",
         "value__literal": "v",
+        "topic__by__value": "a:b",
     }
     for cls in catalogue.TRANSFORMATIONS.values():
         known = {name.replace(".", "__") for name in cls.config_def().names()}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from connectd.errors import ConfigError, TransformError
 from connectd.model import logical
+from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.schema import INT32, INT64, STRING, Schema, SchemaType
 from connectd.transforms import cast, timestamp_converter
-from connectd.transforms.date_format import DateFormat, DateFormatError
 from tests.unit.transforms.given import made, record, schema, struct
 
 INT8, INT16 = SchemaType.INT8, SchemaType.INT16

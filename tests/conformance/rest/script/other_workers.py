@@ -85,6 +85,9 @@ CORS = Scenario(
     worker=Worker.STRICT,
 )
 
+PLAIN_LOGIN = (
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";'
+)
 NOBODY = {"Authorization": NOT_SENT}
 _TASK = [{"task.class": "org.apache.kafka.connect.file.FileStreamSourceTask"}]
 
@@ -135,7 +138,7 @@ GUARDED = Scenario(
                 **GOOD,
                 "producer.override.sasl.mechanism": "PLAIN",
                 "producer.override.security.protocol": "SASL_PLAINTEXT",
-                "producer.override.sasl.jaas.config": "x required;",
+                "producer.override.sasl.jaas.config": PLAIN_LOGIN,
             },
             name="validate overrides of the login",
         ),

@@ -21,7 +21,7 @@ _FULL: Final = 4
 """From so many letters on, names are written in full."""
 _SHORT_NAME: Final = 3
 _LETTERS: Final = frozenset("GyYMLwWDdFEuaHkKhmsSzZX")
-_DIGITS: Final = re.compile(r"\s*([+-]?\d+)", re.ASCII)
+_DIGITS: Final = re.compile(r"\s*([+-]?\d+)")
 _OFFSET: Final = re.compile(r"(Z|UTC|GMT)?(?:([+-])(\d{1,2}):?(\d{2})?)?", re.IGNORECASE)
 
 

@@ -1,0 +1,126 @@
+"""``JsonSchemaConverter``: JSON, with its JSON Schema in a schema registry (spec E.5, E.7).
+
+Schemas are laid out by ``json_schema_layout``, values by ``json_schema_values``. A record is the
+prefix and plain JSON. What JSON Schema could say about a value and Connect's schema does not is not
+checked.
+
+Needs the ``registry`` extra. One lookup per new schema and topic blocks the calling thread, see
+``registry_targets``; otherwise the same in any thread.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, NamedTuple
+
+from connectd.configdef import validators
+from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
+from connectd.converters import json_schema_values, registry_checks, registry_targets
+from connectd.converters.json_schema_layout import JsonSchemaForm
+from connectd.converters.registry_settings import REGISTRY_DEF, RegistrySettings, flag
+from connectd.converters.registry_targets import Offered, Targets
+from connectd.errors import ConvertError
+from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
+from connectd.model import java_json
+from connectd.model.record import ConverterSpec
+from connectd.model.schema import Schema
+
+
+class _Target(NamedTuple):
+    prefix: bytes
+    payload: registry_checks.Write
+
+
+class JsonSchemaConverter:
+    """Writes keys and values as JSON."""
+
+    class_name: ClassVar[str] = "io.confluent.connect.json.JsonSchemaConverter"
+
+    def __init__(self, spec: ConverterSpec, client: RegistryClient | None = None) -> None:
+        """Made for its settings; ``client`` takes the place of the one that they name.
+
+        Raises:
+            ConfigError: one of the settings cannot be used.
+        """
+        self.spec = spec
+        settings = RegistrySettings.of(spec)
+        self.registry = client or RegistryClient(settings.client)
+        self._form = JsonSchemaForm(
+            has_decimals_as_numbers=spec.setting("decimal.format", "BASE64").upper() == "NUMERIC",
+            allows_additional_properties=flag(spec, "object.additional.properties", default=True),
+            lists_required=flag(spec, "use.optional.for.nonrequired"),
+            ignores_default_for_nullables=settings.ignore_default_for_nullables,
+        )
+        self._targets: Targets[_Target] = Targets(
+            settings, self.registry, offer=self._offer, build=self._build
+        )
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """The registry's keys, and its own."""
+        return _CONFIG_DEF
+
+    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
+        """The bytes of a key or value; None for null, which is a tombstone.
+
+        Raises:
+            ConvertError: the value does not fit its schema, or the registry refuses the schema.
+            RetriableError: the registry is away; the same call may succeed later.
+            AccessDeniedError: the registry refuses the login.
+        """
+        if value is None and (schema is None or schema.optional):
+            return None
+        try:
+            target = self._targets.of(topic, schema)
+            return target.prefix + _json_bytes(target.payload(value))
+        except ConvertError as error:
+            raise ConvertError(
+                "Converting Kafka Connect data to byte[] failed due to serialization error of "
+                f"topic {topic}: {error}"
+            ) from error
+
+    def _offer(self, schema: Schema | None) -> Offered:
+        name = None if schema is None else schema.name
+        return Offered(SchemaText("JSON", self._form.text(schema)), name)
+
+    def _build(self, schema: Schema | None, registered: Registered) -> _Target:
+        return _Target(
+            registry_targets.prefix(registered.id), json_schema_values.writer(schema, self._form)
+        )
+
+
+def _json_bytes(value: object) -> bytes:
+    try:
+        return java_json.dumps(value)
+    except TypeError as error:
+        raise ConvertError(f"writing JSON: {error}") from error
+
+
+_CONFIG_DEF: Final = REGISTRY_DEF.merged(
+    ConfigDef(
+        [
+            ConfigKey(
+                "decimal.format",
+                ConfigType.STRING,
+                "How Decimal values are written: BASE64, the bytes of their digits as text, or "
+                "NUMERIC, a JSON number.",
+                Importance.LOW,
+                default="BASE64",
+                validator=validators.one_of("NUMERIC", "BASE64", ignore_case=True),
+            ),
+            ConfigKey(
+                "object.additional.properties",
+                ConfigType.BOOLEAN,
+                "Let the schemas of objects allow other members too.",
+                Importance.MEDIUM,
+                default=True,
+            ),
+            ConfigKey(
+                "use.optional.for.nonrequired",
+                ConfigType.BOOLEAN,
+                "List the fields of a struct that are not optional as required.",
+                Importance.MEDIUM,
+                default=False,
+            ),
+        ]
+    )
+)

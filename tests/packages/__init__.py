@@ -1,0 +1,1 @@
+"""Packages of plugins for tests: built from files, and installed as a user would."""

@@ -1,0 +1,1 @@
+"""Converters with a schema registry."""
