@@ -34,7 +34,7 @@ lint: $(STAMP) ## style, format, types, and the tower of packages
 	$(call stage,mypy,$(VENV)/bin/mypy)
 	$(call stage,import contracts,$(VENV)/bin/lint-imports)
 
-conformance: $(STAMP) ## the REST API against transcripts of the real worker (ARGS=--live, --record)
+conformance: $(STAMP) ## the REST API and the plugins against the real ones' answers (ARGS=--live, --record)
 	@$(PY) -m tests.conformance.rest $(ARGS)
 
 soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)

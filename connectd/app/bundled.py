@@ -20,6 +20,7 @@ from connectd.connectors.tools.schema_source import SchemaSourceConnector
 from connectd.connectors.tools.verifiable_source import VerifiableSourceConnector
 from connectd.converters import catalogue as converters
 from connectd.converters.json_converter import JsonConverter
+from connectd.converters.registry_catalogue import registry_converters
 from connectd.converters.string_converter import StringConverter
 from connectd.plugins import entry_points
 from connectd.plugins.registry import PluginDesc, PluginRegistry
@@ -51,6 +52,7 @@ def plugin_registry() -> PluginRegistry:
         registry.register(PluginDesc(name, PluginKind.SOURCE, connectd.__version__, connector))
     kinds: tuple[tuple[PluginKind, Mapping[str, type]], ...] = (
         (PluginKind.CONVERTER, converters.CONVERTERS),
+        (PluginKind.CONVERTER, registry_converters()),
         (PluginKind.HEADER_CONVERTER, converters.HEADER_CONVERTERS),
         (PluginKind.TRANSFORMATION, transforms.TRANSFORMATIONS),
         (PluginKind.PREDICATE, transforms.PREDICATES),
@@ -76,6 +78,7 @@ def documented_plugins() -> list[tuple[str, ConfigDef]]:
             (name, converters.CONVERTERS[name].config_def())
             for name in (JsonConverter.class_name, StringConverter.class_name)
         ),
+        *((name, converter.config_def()) for name, converter in registry_converters().items()),
         *(
             (name, cls.config_def())
             for name, cls in {**transforms.TRANSFORMATIONS, **transforms.PREDICATES}.items()

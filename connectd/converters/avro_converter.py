@@ -14,19 +14,19 @@ import json
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, NamedTuple
 
-from fastavro import parse_schema, schemaless_writer
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro.schema import SchemaParseException
 from fastavro.types import Schema as ParsedSchema
 
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from connectd.converters import avro_schemas, avro_values, registry_targets
+from connectd.converters import avro_reading, avro_schemas, avro_values, registry_targets
 from connectd.converters.avro_schemas import AvroForm
 from connectd.converters.registry_settings import REGISTRY_DEF, RegistrySettings, flag
-from connectd.converters.registry_targets import Offered, Targets
+from connectd.converters.registry_targets import Offered, Sources, Targets
 from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema, SchemaType
+from connectd.model.schema import Schema, SchemaAndValue, SchemaType
 
 
 class _Target(NamedTuple):
@@ -36,8 +36,14 @@ class _Target(NamedTuple):
     is_raw: bool
 
 
+class _Source(NamedTuple):
+    parsed: ParsedSchema
+    reader: avro_reading.Reader
+    is_raw: bool
+
+
 class AvroConverter:
-    """Writes keys and values as Avro."""
+    """Keys and values as Avro."""
 
     class_name: ClassVar[str] = "io.confluent.connect.avro.AvroConverter"
 
@@ -60,6 +66,9 @@ class AvroConverter:
         )
         self._targets: Targets[_Target] = Targets(
             settings, self.registry, offer=self._offer, build=self._build
+        )
+        self._sources: Sources[_Source] = Sources(
+            settings, self.registry, record=_name_of, build=self._source
         )
 
     @classmethod
@@ -87,6 +96,31 @@ class AvroConverter:
             ) from error
         return target.prefix + body
 
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """The key or value of the bytes; no bytes are null without schema.
+
+        Raises:
+            ConvertError: they are no Avro of a schema that the registry has.
+            RetriableError: the registry is away; the same call may succeed later.
+            AccessDeniedError: the registry refuses the login.
+        """
+        if data is None:
+            return None, None
+        try:
+            schema_id, body = registry_targets.split(data)
+            source = self._sources.of(topic, schema_id)
+            datum = body if source.is_raw else _read(source.parsed, body)
+            return source.reader.schema, source.reader.read(datum)
+        except ConvertError as error:
+            raise ConvertError(
+                f"Failed to deserialize data for topic {topic} to Avro: {error}"
+            ) from error
+
+    def _source(self, registered: Registered, version: int) -> _Source:
+        parsed = _parsed(registered.schema.text)
+        reader = avro_reading.reader(json.loads(registered.schema.text))
+        return _Source(parsed, reader.versioned(version), _is_bytes(parsed))
+
     def _offer(self, schema: Schema | None) -> Offered:
         text = SchemaText("AVRO", self._form.text(schema))
         return Offered(text, self._record_name(schema))
@@ -104,8 +138,17 @@ class AvroConverter:
             registry_targets.prefix(registered.id),
             parsed,
             avro_values.writer(schema, self._form),
-            is_raw=parsed == "bytes" or (isinstance(parsed, dict) and parsed["type"] == "bytes"),
+            is_raw=_is_bytes(parsed),
         )
+
+
+def _name_of(registered: Registered) -> str | None:
+    found = _parsed(registered.schema.text)
+    return str(found["name"]) if isinstance(found, dict) and "name" in found else None
+
+
+def _is_bytes(parsed: ParsedSchema) -> bool:
+    return parsed == "bytes" or (isinstance(parsed, dict) and parsed["type"] == "bytes")
 
 
 def _parsed(text: str) -> ParsedSchema:
@@ -130,6 +173,16 @@ def _written(parsed: ParsedSchema, datum: Any) -> bytes:
             f"the value does not fit the schema that the registry has: {error}"
         ) from error
     return written.getvalue()
+
+
+def _read(parsed: ParsedSchema, body: bytes) -> Any:
+    found = io.BytesIO(body)
+    try:
+        return schemaless_reader(
+            found, parsed, None, return_named_type=True, return_named_type_override=True
+        )
+    except (EOFError, ValueError, TypeError, IndexError, KeyError) as error:
+        raise ConvertError(f"the data are not of the schema that they name: {error}") from error
 
 
 def _flag_key(name: str, doc: str, *, default: bool = False) -> ConfigKey:

@@ -38,6 +38,57 @@ def prefix(schema_id: int) -> bytes:
     return _MAGIC + schema_id.to_bytes(_ID_BYTES, "big")
 
 
+def split(data: bytes) -> tuple[int, bytes]:
+    """The id of a record, and what follows it.
+
+    Raises:
+        ConvertError: nothing stands in front of the record.
+    """
+    if data[:1] != _MAGIC or len(data) <= _ID_BYTES:
+        raise ConvertError("Unknown magic byte!")
+    return int.from_bytes(data[1 : 1 + _ID_BYTES], "big"), data[1 + _ID_BYTES :]
+
+
+class Sources(Generic[_Target]):
+    """The way back: what records are read with, by their topic and id; bounded as ``Targets``.
+
+    ``record`` finds the full name of a schema's record, ``build`` what its data are read with,
+    given the schema and its version.
+    """
+
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        client: RegistryClient,
+        *,
+        record: Callable[[Registered], str | None],
+        build: Callable[[Registered, int], _Target],
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._record = record
+        self._build = build
+        self._answers: dict[tuple[str, int], _Target] = {}
+
+    def of(self, topic: str, schema_id: int) -> _Target:
+        """What records of that topic and id are read with.
+
+        Raises:
+            RetriableError, AccessDeniedError, ConvertError: as ``RegistryClient`` does.
+        """
+        known = self._answers.get((topic, schema_id))
+        if known is not None:
+            return known
+        registered = self._client.by_id(schema_id)
+        subject = self._settings.subject(topic, self._record(registered))
+        version = self._client.version(subject, registered.schema)
+        source = self._build(registered, version)
+        if len(self._answers) >= self._settings.schemas_cached_max:
+            self._answers.clear()
+        self._answers[topic, schema_id] = source
+        return source
+
+
 class Targets(Generic[_Target]):
     """See the module's docstring.
 

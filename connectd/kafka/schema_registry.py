@@ -131,8 +131,8 @@ class RegistryClient:
         )
         return Registered(_id(found.schema_id), _received(found.schema))
 
-    def by_id(self, schema_id: int, subject: str) -> Registered:
-        """The schema of an id.
+    def by_id(self, schema_id: int, subject: str | None = None) -> Registered:
+        """The schema of an id; a subject tells the registry where to look first.
 
         Raises:
             RetriableError, AccessDeniedError: see the module's docstring.
@@ -142,6 +142,21 @@ class RegistryClient:
             f"reading schema {schema_id}", lambda: self._client.get_schema(schema_id, subject)
         )
         return Registered(schema_id, _received(found))
+
+    def version(self, subject: str, schema: SchemaText) -> int:
+        """Which version of the subject a schema is.
+
+        Raises:
+            RetriableError, AccessDeniedError: see the module's docstring.
+            ConvertError: none.
+        """
+        found = self._asked(
+            f"looking for the version of a schema under {subject}",
+            lambda: self._client.lookup_schema(subject, _sent(schema)),
+        )
+        if found.version is None:
+            raise ConvertError(f"the registry names a schema of {subject} without its version")
+        return found.version
 
     def is_compatible(self, subject: str, schema: SchemaText) -> bool:
         """Whether the schema could follow the latest version, by the subject's own rule.

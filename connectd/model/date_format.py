@@ -21,7 +21,7 @@ _FULL: Final = 4
 """From so many letters on, names are written in full."""
 _SHORT_NAME: Final = 3
 _LETTERS: Final = frozenset("GyYMLwWDdFEuaHkKhmsSzZX")
-_DIGITS: Final = re.compile(r"\s*([+-]?\d+)")
+_DIGITS: Final = re.compile(r"\s*(-?\d+)")
 _OFFSET: Final = re.compile(r"(Z|UTC|GMT)?(?:([+-])(\d{1,2}):?(\d{2})?)?", re.IGNORECASE)
 
 
@@ -254,9 +254,10 @@ def _full_year(two_digits: int) -> int:
 
 def _moment(found: dict[str, int]) -> datetime:
     months = found.get("y", 1970) * 12 + found.get("M", 1) - 1
-    hours = found.get("H", found.get("k", 0) % 24 if "k" in found else None or 0)
+    hours = found.get("H", found.get("k", 0) % 24)
     if "K" in found or "h" in found:
-        hours = found.get("K", found.get("h", 0) % 12) + 12 * found.get("a", 0)
+        of_twelve = 0 if found.get("h") == 12 else found.get("h", 0)
+        hours = found.get("K", of_twelve) + 12 * found.get("a", 0)
     try:
         first = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
         days = found["D"] - 1 if "D" in found else found.get("d", 1) - 1

@@ -10,7 +10,6 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Final
 
-from connectd.model import logical
 from connectd.model.schema import Schema, SchemaType, Struct
 
 _DATE: Final = "java.util.Date"
@@ -41,7 +40,8 @@ def class_name(value: object, schema: Schema | None = None) -> str:
     """The class, or ``null``."""
     if value is None:
         return "null"
-    if schema is not None and not logical.is_logical(schema) and schema.type in _BY_SCHEMA:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if schema is not None and is_number and schema.type in _BY_SCHEMA:
         return _BY_SCHEMA[schema.type]
     return next(
         (name for kind, name in _BY_TYPE if isinstance(value, kind)), type(value).__qualname__

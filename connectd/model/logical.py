@@ -19,6 +19,7 @@ from decimal import Context, Decimal
 from typing import Final
 
 from connectd.errors import ConvertError
+from connectd.model import java_types
 from connectd.model.schema import Schema, SchemaType
 
 _PACKAGE: Final = "org.apache.kafka.connect.data."
@@ -198,7 +199,9 @@ def _integer(schema: Schema, value: object) -> int:
 
 
 def _kind(value: object) -> str:
-    return type(value).__name__
+    if isinstance(value, date | time):  # Java has one class for them all, which says nothing
+        return type(value).__name__
+    return f"class {java_types.class_name(value)}"
 
 
 _TO_STORED: Final[dict[str, Callable[[Schema, object], object]]] = {

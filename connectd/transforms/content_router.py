@@ -28,7 +28,7 @@ from connectd.errors import ConfigError, TransformError
 from connectd.model import java_text
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, Struct, or_default
-from connectd.transforms import declared
+from connectd.transforms import declared, java_regex
 from connectd.transforms.field_path import FieldPath
 from connectd.transforms.side import Side, with_topic
 
@@ -102,7 +102,7 @@ class FieldValueMatches:
 
     def __init__(self, settings: ParsedConfig) -> None:
         self._field = _FieldText(settings)
-        self._pattern = re.compile(settings.string("pattern"))
+        self._pattern = java_regex.compiled(settings.string("pattern"))
 
     @classmethod
     def config_def(cls) -> ConfigDef:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from connectd.configdef import validators
 from connectd.configdef.definition import (
     REQUIRED,
     ConfigKey,
@@ -15,6 +16,7 @@ from connectd.configdef.definition import (
 )
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError
+from connectd.transforms import java_regex
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 
@@ -77,7 +79,7 @@ class _Regex:
         if value is None:
             raise invalid_value(name, None, "Invalid regex: there is none")
         try:
-            re.compile(str(value))
+            java_regex.compiled(str(value))
         except re.error as error:
             raise invalid_value(name, value, f"Invalid regex: {error}") from error
 
@@ -90,6 +92,20 @@ filled: Final[Validator] = _Filled()
 
 regex: Final[Validator] = _Regex()
 """A regular expression."""
+
+
+@dataclass(frozen=True)
+class _NonEmptyRegex:
+    def __call__(self, name: str, value: object) -> None:
+        validators.non_empty(name, value)
+        regex(name, value)
+
+    def __str__(self) -> str:
+        return f"{validators.non_empty},{regex}"
+
+
+non_empty_regex: Final[Validator] = _NonEmptyRegex()
+"""A regular expression that is not empty."""
 
 REPLACE_NULL: Final = key(
     "replace.null.with.default",

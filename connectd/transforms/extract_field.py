@@ -15,6 +15,7 @@ from connectd.transforms.field_path import FieldPath
 from connectd.transforms.side import Side
 
 _PURPOSE: Final = "field extraction"
+_NESTED_PURPOSE: Final = "nested field access"
 
 
 class ExtractField:
@@ -44,8 +45,11 @@ class ExtractField:
 
     def _from_map(self, members: dict[str, object] | None) -> object:
         found: object = members
-        for step in self._path.steps:
-            found = found.get(step) if isinstance(found, dict) else None
+        for depth, step in enumerate(self._path.steps):
+            if found is None:
+                return None
+            purpose = _PURPOSE if depth == 0 else _NESTED_PURPOSE
+            found = expected.map_for(purpose, found).get(step)
         return found
 
     def _field_schema(self, schema: Schema) -> Schema:
@@ -53,9 +57,6 @@ class ExtractField:
         for step in self._path.steps:
             if found is None:
                 break
-            if found.type is SchemaType.MAP:
-                found = found.value_schema
-                continue
             if found.type is not SchemaType.STRUCT:
                 raise TransformError("Cannot look up fields on non-struct type")
             field = found.field(step)
@@ -67,14 +68,13 @@ class ExtractField:
     def _from_struct(self, struct: Struct | None) -> object:
         found: object = struct
         for step in self._path.steps:
-            if isinstance(found, Struct):
-                field = found.schema.field(step)
-                if field is None:
-                    return None
-                value = found.get(step, with_default=False)
-                found = or_default(field.schema, value) if self._with_default else value
-            else:
-                found = found.get(step) if isinstance(found, dict) else None
+            if not isinstance(found, Struct):
+                return None
+            field = found.schema.field(step)
+            if field is None:
+                return None
+            value = found.get(step, with_default=False)
+            found = or_default(field.schema, value) if self._with_default else value
         return found
 
 

@@ -1,7 +1,7 @@
 """Names of fields: plain ones (V1), and paths into structs and maps (V2, KIP-821).
 
-In a path dots descend; a pair of backticks around a step lets its name contain dots, and a
-backslash before a backtick makes it a part of the name.
+In a path dots descend; a pair of backticks around a step lets its name contain dots. Where the name
+itself has a backtick before a dot, a backslash before the backtick says that it is no end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Final
 from connectd.errors import ConfigError
 
 _BACKTICK: Final = "`"
-_ESCAPED: Final = "\\`"
+_END: Final = "`."
+_ESCAPED_END: Final = "\\`."
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class FieldPath:
         rest, start = text, 0
         while True:
             step, length = _step(text, rest, start)
-            steps.append(step.replace(_ESCAPED, _BACKTICK))
+            steps.append(step)
             if length >= len(rest):
                 return cls(text, tuple(steps))
             rest, start = rest[length + 1 :], start + length + 1
@@ -51,7 +52,7 @@ def _step(path: str, rest: str, start: int) -> tuple[str, int]:
     while end >= 0:
         ends_step = end + 1 == len(rest) or rest[end + 1] == "."
         if ends_step and rest[end - 1] != "\\":
-            return rest[1:end], end + 1
+            return rest[1:end].replace(_ESCAPED_END, _END), end + 1
         end = rest.find(_BACKTICK, end + 1)
     raise ConfigError(
         f"Incomplete backtick pair in path: [{path}], consider adding a backslash before backtick "

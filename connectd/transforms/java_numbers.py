@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from connectd.configdef import values
@@ -19,6 +19,10 @@ BITS: Final = {
 """Width of the integer types."""
 
 _INTEGER: Final = re.compile(r"[+-]?\d+")
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_HEXADECIMAL: Final = re.compile(
+    r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fFdD]?", re.ASCII
+)
 _FLOATING: Final = re.compile(
     r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII
 )
@@ -30,7 +34,12 @@ def narrowed(value: float | Decimal, bits: int) -> int:
     A fraction is cut off. A floating-point number first stops at the ends of the range of int (of
     long for 64 bits), as Java's conversions do.
     """
-    whole = _whole(value, 64 if bits == 64 else 32) if isinstance(value, float) else int(value)
+    if isinstance(value, float):
+        whole = _whole(value, 64 if bits == 64 else 32)
+    elif isinstance(value, Decimal) and int(value.as_tuple().exponent) >= 64:
+        whole = 0  # its lowest 64 bits, without writing it out
+    else:
+        whole = 0 if isinstance(value, Decimal) and value.adjusted() < 0 else int(value)
     wrapped = whole & ((1 << bits) - 1)
     return wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped
 
@@ -56,13 +65,32 @@ def parse_integer(text: str, bits: int) -> int:
     return number
 
 
+def parse_number(text: str) -> Decimal:
+    """``new BigDecimal``: the digits as they are; what is no number there is none here.
+
+    Raises:
+        ValueError: it is no number.
+    """
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text} is not a number")
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text} is out of range") from None
+
+
 def parse_floating(text: str) -> float:
     """``Double.parseDouble``: blanks around it and a type letter behind it are fine.
 
     Raises:
-        ValueError: it is no number. Hexadecimal ones are not known here.
+        ValueError: it is no number.
     """
     trimmed = values.trim(text)
+    if _HEXADECIMAL.fullmatch(trimmed):
+        try:
+            return float.fromhex(trimmed.rstrip("fFdD"))
+        except OverflowError:
+            return -math.inf if trimmed.startswith("-") else math.inf
     if not _FLOATING.fullmatch(trimmed):
         raise ValueError(f"{text} is not a number")
     if trimmed.endswith(("NaN", "Infinity")):

@@ -104,11 +104,12 @@ def _replaced(value: object, replacement: str, schema: Schema | None) -> object:
                 pass
             case int():
                 kind = SchemaType.INT64 if schema is None else schema.type
-                return java_numbers.parse_integer(replacement, java_numbers.BITS[kind])
+                number = java_numbers.parse_number(replacement)
+                return java_numbers.narrowed(number, java_numbers.BITS[kind])
             case float():
-                number = java_numbers.parse_floating(replacement)
+                double = java_floats.double(java_numbers.parse_number(replacement))
                 is_single = schema is not None and schema.type is SchemaType.FLOAT32
-                return java_floats.single(number) if is_single else number
+                return java_floats.single(double) if is_single else double
             case Decimal():
                 return Decimal(replacement)
             case str():

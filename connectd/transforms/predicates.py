@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.model.record import SourceRecord
-from connectd.transforms import declared
+from connectd.transforms import declared, java_regex
 
 
 class HasHeaderKey:
@@ -48,7 +47,7 @@ class TopicNameMatches:
     """The whole name of the record's topic matches a regular expression."""
 
     def __init__(self, settings: ParsedConfig) -> None:
-        self._pattern = re.compile(settings.string("pattern"))
+        self._pattern = java_regex.compiled(settings.string("pattern"))
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -79,7 +78,7 @@ _TOPIC_DEF: Final = ConfigDef(
             ConfigType.STRING,
             "Regular expression for the whole name of the topic.",
             declared.MEDIUM,
-            validator=declared.regex,
+            validator=declared.non_empty_regex,
         )
     ]
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import Final
 
 from connectd.configdef.definition import ConfigDef, ConfigType
@@ -12,17 +10,15 @@ from connectd.errors import ConfigError, TransformError
 from connectd.model import logical
 from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.record import SourceRecord
-from connectd.transforms import declared
-
-_REFERENCE: Final = re.compile(r"\\(.)|\$(?:(\d)|\{(\w+)\})", re.DOTALL)
+from connectd.transforms import declared, java_regex, side
 
 
 class RegexRouter:
     """A topic whose whole name matches gets another one, built from its groups."""
 
     def __init__(self, settings: ParsedConfig) -> None:
-        self._regex = re.compile(settings.string("regex"))
-        self._replacement = python_replacement(settings.string("replacement"), self._regex.groups)
+        self._regex = java_regex.compiled(settings.string("regex"))
+        self._replacement = settings.string("replacement")
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -33,39 +29,8 @@ class RegexRouter:
         """The record for the other topic."""
         if self._regex.fullmatch(record.topic) is None:
             return record
-        topic = self._regex.sub(self._replacement, record.topic, count=1)
-        return replace(record, topic=topic)
-
-
-def python_replacement(text: str, groups: int) -> str:
-    """A replacement in Java's form (``$1``, ``${name}``, ``\\$``) in Python's.
-
-    ``$12`` is group 12 where there are so many groups, else group 1 and a 2.
-    """
-
-    def reference(found: re.Match[str]) -> str:
-        escaped, digit, name = found.groups()
-        if escaped is not None:
-            return escaped.replace("\\", "\\\\")
-        return f"\\g<{digit or name}>"
-
-    pieces = []
-    at = 0
-    for found in _REFERENCE.finditer(text):
-        if found.start() < at:
-            continue
-        pieces.append(text[at : found.start()].replace("\\", "\\\\"))
-        at = found.end()
-        if found[2] is not None:
-            number = found[2]
-            while at < len(text) and text[at].isdigit() and int(number + text[at]) <= groups:
-                number += text[at]
-                at += 1
-            pieces.append(f"\\g<{number}>")
-        else:
-            pieces.append(reference(found))
-    pieces.append(text[at:].replace("\\", "\\\\"))
-    return "".join(pieces)
+        topic = java_regex.with_first_replaced(self._regex, self._replacement, record.topic)
+        return side.with_topic(record, topic)
 
 
 class TimestampRouter:
@@ -92,7 +57,7 @@ class TimestampRouter:
             )
         stamp = self._format.format(logical.moment_of(record.timestamp_ms))
         topic = self._topic_format.replace("${topic}", record.topic)
-        return replace(record, topic=topic.replace("${timestamp}", stamp))
+        return side.with_topic(record, topic.replace("${timestamp}", stamp))
 
 
 class Filter:

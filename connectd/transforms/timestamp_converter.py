@@ -22,6 +22,7 @@ from connectd.model.schema import Field, Schema, SchemaType, or_default
 from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
+_LONG_END: Final = 1 << 63
 _PURPOSE: Final = "converting timestamp formats"
 _FORMS: Final = ("string", "unix", "Date", "Time", "Timestamp")
 _NS_PER_MS: Final = 1_000_000
@@ -134,7 +135,7 @@ class TimestampConverter:
             case _, time():
                 return logical.moment_of(logical.ms_of_day(value))
             case "unix", int() if not isinstance(value, bool):
-                return logical.moment_of(value * self._ns_per_unit // _NS_PER_MS)
+                return logical.moment_of(_in_unit(value * self._ns_per_unit, _NS_PER_MS))
             case "string", str():
                 return self._parsed(value)
         name = java_types.class_name(value, schema)
@@ -162,7 +163,7 @@ class TimestampConverter:
             case "string":
                 return self._format.format(moment) if self._format is not None else None
             case "unix":
-                return _truncated(ms * _NS_PER_MS, self._ns_per_unit)
+                return _in_unit(ms * _NS_PER_MS, self._ns_per_unit)
             case "Date":
                 return moment.date()
             case "Time":
@@ -183,9 +184,10 @@ class TimestampConverterValue(TimestampConverter):
     side = Side.VALUE
 
 
-def _truncated(number: int, unit: int) -> int:
-    """Division as Java does it: towards zero."""
-    return number // unit if number >= 0 else -(-number // unit)
+def _in_unit(ns: int, unit_ns: int) -> int:
+    """``TimeUnit.convert``: rounds towards zero, and stops at the ends of a long."""
+    whole = ns // unit_ns if ns >= 0 else -(-ns // unit_ns)
+    return max(-_LONG_END, min(_LONG_END - 1, whole))
 
 
 def _source_form(schema: Schema) -> str:

@@ -1,4 +1,4 @@
-"""``make conformance``: the script at connectd, held against the real worker."""
+"""``make conformance``: the script at connectd, held against the real worker; then the vectors."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.conformance.rest.sides import Side
 from tests.conformance.rest.stage import Stage
 from tests.conformance.rest.steps import Scenario
 from tests.conformance.rest.transcripts import TranscriptError
+from tests.conformance.vectors import __main__ as vectors
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import sigterm_is_ctrl_c
 
@@ -43,7 +44,13 @@ def main(argv: list[str] | None = None) -> int:
         for scenario in scenarios
         for difference in comparison.differences(real[scenario.name], ours[scenario.name])
     ]
-    return _tell(scenarios, found, whole=len(scenarios) == len(SCENARIOS))
+    wrong = _tell(found, whole=len(scenarios) == len(SCENARIOS))
+    is_wrong = wrong > 0
+    if not options.only:
+        is_wrong |= vectors.main(["--record"] if options.record else []) > 0
+    requests = sum(len(scenario.steps) for scenario in scenarios)
+    print(f"requests: {requests}, unlisted differences: {wrong}")
+    return int(is_wrong)
 
 
 def _play(scenarios: list[Scenario], side: Side, bootstrap: str, patience_s: float) -> Transcripts:
@@ -67,18 +74,16 @@ def _store(scenarios: list[Scenario], real: Transcripts) -> None:
         raise TranscriptError("\n".join(wrong))
 
 
-def _tell(scenarios: list[Scenario], found: list[Difference], *, whole: bool) -> int:
-    """Print what is unlisted or stale; staleness can be judged of the whole script alone."""
+def _tell(found: list[Difference], *, whole: bool) -> int:
+    """Print what is unlisted or stale, and count it; staleness can be judged of the whole script
+    alone."""
     verdict = differences.judge(found, KNOWN)
     for difference in verdict.unlisted:
         print(report.of_difference(difference))
     stale = verdict.stale if whole else []
     for entry in stale:
         print(report.of_stale_entry(entry))
-    wrong = len(verdict.unlisted) + len(stale)
-    requests = sum(len(scenario.steps) for scenario in scenarios)
-    print(f"requests: {requests}, unlisted differences: {wrong}")
-    return 1 if wrong else 0
+    return len(verdict.unlisted) + len(stale)
 
 
 @contextmanager

@@ -299,19 +299,19 @@ def transform_cases() -> Iterator[Json]:
         for settings in many:
             for side in ("Key", "Value") if settings is many[0] else ("Value",):
                 for each in every:
-                    yield _case("transform", f"{TRANSFORMS}{name}${side}", settings, record=each)
+                    yield case("transform", f"{TRANSFORMS}{name}${side}", settings, record=each)
     few = [record(None, None), record(*in_field({"type": "INT32"}, {"int32": 1})), every[-1]]
     few.append(record(None, {"map": [[{"string": "a"}, {"int64": 1}]]}, timestamp=None, headers=[]))
     for name, many in WHOLE_RECORD.items():
         for settings in many:
             for each in few:
-                yield _case("transform", f"{TRANSFORMS}{name}", settings, record=each)
+                yield case("transform", f"{TRANSFORMS}{name}", settings, record=each)
     for name, settings in BAD_SETTINGS:
-        yield _case("transform", f"{TRANSFORMS}{name}", settings, record=few[0])
+        yield case("transform", f"{TRANSFORMS}{name}", settings, record=few[0])
     for name, many in PREDICATES.items():
         for settings in many:
             for each in few:
-                yield _case("predicate", f"{TRANSFORMS}predicates.{name}", settings, record=each)
+                yield case("predicate", f"{TRANSFORMS}predicates.{name}", settings, record=each)
 
 
 def converter_cases() -> Iterator[Json]:
@@ -322,12 +322,13 @@ def converter_cases() -> Iterator[Json]:
         for settings in many:
             config = {"converter.type": "value", **settings}
             for schema, value in values:
-                yield _case("write", name, config, isKey=False, schema=schema, value=value)
+                yield case("write", name, config, isKey=False, schema=schema, value=value)
 
     for name in HEADER_CONVERTERS:
         for schema, value in values:
-            yield _case("header.write", name, {}, schema=schema, value=value)
+            yield case("header.write", name, {}, schema=schema, value=value)
 
 
-def _case(kind: str, name: str, config: dict[str, str], **others: Json) -> Json:
+def case(kind: str, name: str, config: dict[str, str], **others: Json) -> Json:
+    """A question to a class."""
     return {"kind": kind, "class": name, "config": config, **others}

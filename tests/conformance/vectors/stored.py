@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.vectors import cases, reading_cases
+from tests.conformance.vectors import cases, corner_cases, reading_cases
 from tests.harness import jars, java
 
 Json = Any
@@ -26,6 +26,7 @@ RUN_DEADLINE_S = 300.0
 FAMILIES: dict[str, Callable[[], Iterator[Json]]] = {
     "transforms": cases.transform_cases,
     "converters": cases.converter_cases,
+    "corners": corner_cases.corner_cases,
     "reading": reading_cases.reading_cases,
     "headers": reading_cases.header_reading_cases,
 }

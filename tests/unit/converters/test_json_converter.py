@@ -186,18 +186,18 @@ def test_values_without_schema_say_themselves_what_they_are(value: object, text:
             None,
             "Conversion error: null value for field that is required and has no default",
         ),
-        (STRING, 1, "Invalid type for STRING: int"),
-        (STRING, b"x", "Invalid type for STRING: bytes"),
-        (INT64, "1", "Invalid type for INT64: str"),
-        (INT64, True, "Invalid type for INT64: bool"),
+        (STRING, 1, "Invalid type for STRING: class java.lang.Long"),
+        (STRING, b"x", "Invalid type for STRING: class \\[B"),
+        (INT64, "1", "Invalid type for INT64: class java.lang.String"),
+        (INT64, True, "Invalid type for INT64: class java.lang.Boolean"),
         (INT64, 2**63, "Invalid value for INT64: 9223372036854775808 has more than 64 bits"),
         (Schema(SchemaType.INT8), -129, "Invalid value for INT8"),
-        (BOOLEAN, 1, "Invalid type for BOOLEAN: int"),
-        (Schema(SchemaType.BYTES), "x", "Invalid type for BYTES: str"),
-        (Schema(SchemaType.FLOAT64), 1, "Invalid type for FLOAT64: int"),
-        (Schema(SchemaType.FLOAT32), "1", "Invalid type for FLOAT32: str"),
+        (BOOLEAN, 1, "Invalid type for BOOLEAN: class java.lang.Long"),
+        (Schema(SchemaType.BYTES), "x", "Invalid type for BYTES: class java.lang.String"),
+        (Schema(SchemaType.FLOAT64), 1, "Invalid type for FLOAT64: class java.lang.Long"),
+        (Schema(SchemaType.FLOAT32), "1", "Invalid type for FLOAT32: class java.lang.String"),
         (Schema(SchemaType.FLOAT32), 1e39, "Invalid value for FLOAT32"),
-        (_REC, {"id": 1}, "Invalid type for STRUCT: dict"),
+        (_REC, {"id": 1}, "Invalid type for STRUCT: class java.util.HashMap"),
         (None, object(), "Java class class object does not have corresponding schema type"),
         (None, 2**63, "Invalid value for INT64"),
         (None, Struct(_REC, (1, None)), "Struct does not have corresponding schema type"),
@@ -224,7 +224,8 @@ def test_a_message_says_which_field_is_wrong() -> None:
     outer = Schema(SchemaType.STRUCT, name="outer", fields=(Field("inner", _REC),))
     value: Any = Struct(outer, (Struct(_REC, ("seven", None)),))
     with pytest.raises(
-        ConvertError, match="field inner of outer: field id of rec: Invalid type for INT32: str"
+        ConvertError,
+        match=r"field inner of outer: field id of rec: Invalid type for INT32: class java.lang.Str",
     ):
         _bare(outer, value)
 

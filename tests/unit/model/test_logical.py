@@ -39,10 +39,10 @@ def test_a_logical_value_is_stored_and_comes_back(
     ("schema", "value", "message"),
     [
         (logical.decimal_schema(2), Decimal("1.5"), "mismatching scale"),
-        (logical.decimal_schema(2), 1, "expected BigDecimal but was int"),
+        (logical.decimal_schema(2), 1, "expected BigDecimal but was class java.lang.Long"),
         (logical.date_schema(), datetime(2020, 1, 1, tzinfo=UTC), "expected Date but was datetime"),
         (logical.time_schema(), date(2020, 1, 1), "expected Date but was date"),
-        (logical.timestamp_schema(), 7, "expected Date but was int"),
+        (logical.timestamp_schema(), 7, "expected Date but was class java.lang.Long"),
         (Schema(STRING.type, name=logical.DECIMAL), Decimal(1), "scale parameter not found"),
     ],
 )

@@ -173,7 +173,7 @@ def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, str], mes
 
 @pytest.mark.parametrize(
     ("pattern", "value", "holds"),
-    [("paid|open", "open", True), ("paid|open", "opened", False),
+    [("paid|open", "open", True), ("paid|open", "opened", False), ("(?<a>x)+", "xx", True),
      ("[0-9]+", 7, True), ("", "", True)],
 )  # fmt: skip
 def test_a_predicate_compares_the_whole_text(pattern: str, value: object, holds: bool) -> None:

@@ -86,7 +86,9 @@ def test_extract_field_follows_a_path_into_structs_and_maps() -> None:
     assert extract.apply(given).key == "x"
     dotted = made(extract_field.ExtractFieldValue, field="`a.b`.c", **path)
     assert dotted.apply(record({"a.b": {"c": 7}})).value == 7
-    assert dotted.apply(record({"a.b": 1})).value is None
+    assert dotted.apply(record({"a.b": None})).value is None
+    with pytest.raises(TransformError, match=r"\[nested field access\], found: java.lang.Long"):
+        dotted.apply(record({"a.b": 1}))
     with pytest.raises(ConfigError, match=r"Incomplete backtick pair in path: \[a.`b\]"):
         made(extract_field.ExtractFieldValue, field="a.`b", **path)
 

@@ -51,7 +51,8 @@ def test_predicates_hold_where_they_should() -> None:
     assert not header.test(record(1, headers=[("H", None, None)]))
     topic = made(predicates.TopicNameMatches, pattern="t+")
     assert topic.test(record(1))
-    assert not made(predicates.TopicNameMatches, pattern="").test(record(1))
+    with pytest.raises(ConfigError, match="String must be non-empty"):
+        made(predicates.TopicNameMatches, pattern="")
     with pytest.raises(ConfigError, match="Invalid regex"):
         made(predicates.TopicNameMatches, pattern="(")
 

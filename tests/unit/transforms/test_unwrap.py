@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connectd.connectors.dynamodb import decode
 from connectd.connectors.dynamodb.envelope import (
     EnvelopeSettings,
     InitSyncState,
@@ -18,12 +19,19 @@ from connectd.connectors.dynamodb.envelope import (
     RecordFacts,
     SourceInfo,
 )
+from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
+from connectd.connectors.dynamodb.payload import StreamPayload
+from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.converters.json_converter import JsonConverter
+from connectd.converters.simple_header_converter import SimpleHeaderConverter
 from connectd.errors import ConfigError, TransformError
 from connectd.model import connect_json
-from connectd.model.record import ConverterSpec, SourceRecord
+from connectd.model.record import ConverterSpec, RoutedPage, SourceRecord
 from connectd.model.schema import STRING, Field, Schema, SchemaType, Struct
+from connectd.pipeline.encoding import Converters, PageEncoding
+from connectd.plugins.chaining import Step, TransformChain
 from connectd.transforms.unwrap import UnwrapDynamoDb
+from tests.kit import items
 from tests.unit.transforms.given import made
 
 INFO = SourceInfo("orders", InitSyncState.FINISHED, 10, 20, 3)
@@ -353,3 +361,31 @@ def test_decimals_keep_their_value_and_scale(text: str) -> None:
     record = change(V01, document=json.dumps({"n": {"n": text}}))
     found = made(UnwrapDynamoDb, numbers="decimal", schema="struct").apply(record)
     assert str(found.value.get("n")) == str(Decimal(text))
+
+
+def _stream_page(envelope: EnvelopeSettings) -> StreamPayload:
+    """An insert and a deletion, as DynamoDB tells of them."""
+    key: items.Item = {"id": {"S": "k1"}}
+    item: items.Item = {**key, "n": {"N": "7"}}
+    events = [
+        items.stream_record("INSERT", key, new_image=item),
+        items.stream_record("REMOVE", key, old_image=item),
+    ]
+    plan = TablePlan("orders", "orders", KeySchema((KeyAttribute("id", "S"),)), envelope)
+    return StreamPayload(plan, INFO, decode.decode_records_page(items.records_body(events)).records)
+
+
+@BOTH
+def test_a_page_of_the_connector_passes_transform_and_converter(envelope: EnvelopeSettings) -> None:
+    bare = ConverterSpec(JsonConverter.class_name, (("schemas.enable", "false"),))
+    transform = made(UnwrapDynamoDb, numbers="number", add__fields="op")
+    chain = TransformChain((Step("unwrap", transform),))
+    converters = Converters(
+        JsonConverter(bare), JsonConverter(bare), SimpleHeaderConverter(bare), chain
+    )
+    page = PageEncoding(_stream_page(envelope), converters, tolerates_all=False)()
+    assert isinstance(page, RoutedPage)
+    assert [(record.key, record.value) for record in page.records] == [
+        (b'{"id":"k1"}', b'{"id":"k1","n":7,"__op":"c"}'),
+        (b'{"id":"k1"}', None),
+    ]

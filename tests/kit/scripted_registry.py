@@ -1,0 +1,132 @@
+"""A schema registry on a socket, as far as converters ask one: ids, subjects, versions, and errors.
+
+It follows the REST API that Confluent documents. ``fails`` scripts the next answers: a status each,
+or ``DROP`` for a connection that is closed without an answer. What
+is compatible, ``is_compatible`` says.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import threading
+from collections import deque
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+DROP: Final = 0
+_MESSAGES: Final = {
+    401: (40101, "Unauthorized"),
+    403: (40301, "User is denied operation Write on Subject"),
+    409: (409, "Schema being registered is incompatible with an earlier schema"),
+    422: (42201, "Invalid schema"),
+    429: (42901, "Too many requests"),
+    500: (50001, "Error in the backend datastore"),
+    503: (50301, "Leader not known"),
+}
+
+
+class ScriptedRegistry:
+    """See the module's docstring. A context manager; ``requests`` are method and path."""
+
+    def __init__(self, *, login: str | None = None, tls: ssl.SSLContext | None = None) -> None:
+        self.fails: deque[int] = deque()
+        self.requests: list[tuple[str, str]] = []
+        self.subjects: dict[str, list[int]] = {}
+        self.schemas: list[dict[str, Any]] = []
+        self.is_compatible = True
+        self._login = login
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                registry._answer(self, None)
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                registry._answer(self, json.loads(body))
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  its name
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        scheme = "http" if tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def __enter__(self) -> ScriptedRegistry:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
+        path = urlsplit(handler.path).path
+        self.requests.append((handler.command, handler.path))
+        status = self.fails.popleft() if self.fails else 200
+        if status == DROP:
+            handler.close_connection = True
+            return
+        if self._login is not None:
+            expected = f"Basic {base64.b64encode(self._login.encode()).decode()}"
+            status = status if handler.headers["Authorization"] == expected else 401
+        if status == 200:
+            status, answer = self._found([unquote(part) for part in path.split("/")[1:]], body)
+        else:
+            code, message = _MESSAGES[status]
+            answer = {"error_code": code, "message": message}
+        data = json.dumps(answer).encode()
+        handler.send_response(status)
+        handler.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    def _found(self, path: list[str], body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
+        match path:
+            case ["subjects", subject, "versions"] if body is not None:
+                return self._register(subject, body)
+            case ["subjects", subject, "versions", "latest"]:
+                versions = self.subjects.get(subject)
+                if not versions:
+                    return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
+                return 200, self._version(subject, len(versions))
+            case ["subjects", subject] if body is not None:
+                for version, schema_id in enumerate(self.subjects.get(subject, []), start=1):
+                    if self.schemas[schema_id - 1] == _plain(body):
+                        return 200, self._version(subject, version)
+                return 404, {"error_code": 40403, "message": "Schema not found"}
+            case ["schemas", "ids", text] if text.isdecimal() and 0 < int(text) <= len(
+                self.schemas
+            ):
+                return 200, self.schemas[int(text) - 1]
+            case ["compatibility", "subjects", _, "versions", "latest"]:
+                return 200, {"is_compatible": self.is_compatible}
+        return 404, {"error_code": 40403, "message": "Schema not found"}
+
+    def _register(self, subject: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        schema, versions = _plain(body), self.subjects.setdefault(subject, [])
+        if schema in self.schemas:
+            schema_id = self.schemas.index(schema) + 1
+        else:
+            self.schemas.append(schema)
+            schema_id = len(self.schemas)
+        if schema_id not in versions:
+            versions.append(schema_id)
+        return 200, {"id": schema_id}
+
+    def _version(self, subject: str, version: int) -> dict[str, Any]:
+        schema_id = self.subjects[subject][version - 1]
+        schema = self.schemas[schema_id - 1]
+        return {"subject": subject, "version": version, "id": schema_id, **schema}
+
+
+def _plain(body: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": body["schema"], "schemaType": body.get("schemaType", "AVRO")}
