@@ -180,7 +180,6 @@ class Wiring:
         config, connector = spec.connector_config, spec.task_id.connector
         task_class = self._connector_class(config.get("connector.class", "")).task_class()
         framework = parsing.parse(SOURCE_DEF, config)
-        admin_settings = layering.client_settings("admin", self._config, config)
         return SourceTaskRunner(
             task=WatchedTask(task_class(), spec.task_id),
             context=_TaskContext(
@@ -212,7 +211,9 @@ class Wiring:
                 clock=self._parts.clock,
                 reserved=_internal_topics(self._config),
                 rules=self._topic_rules(config),
-                open_admin=lambda: self._admins.get(admin_settings),
+                open_admin=lambda: self._admins.get(
+                    layering.client_settings("admin", self._config, config)
+                ),
                 log_fields={"connector": connector, "task": spec.task_id.task},
             ),
             starts_paused=spec.target is TargetState.PAUSED,
