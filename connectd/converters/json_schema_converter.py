@@ -10,19 +10,26 @@ Needs the ``registry`` extra. One lookup per new schema and topic blocks the cal
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, NamedTuple
+import json
+from decimal import Decimal
+from typing import Any, ClassVar, Final, NamedTuple
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from connectd.converters import json_schema_values, registry_checks, registry_targets
+from connectd.converters import (
+    json_schema_reading,
+    json_schema_values,
+    registry_checks,
+    registry_targets,
+)
 from connectd.converters.json_schema_layout import JsonSchemaForm
 from connectd.converters.registry_settings import REGISTRY_DEF, RegistrySettings, flag
-from connectd.converters.registry_targets import Offered, Targets
+from connectd.converters.registry_targets import Offered, Sources, Targets
 from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
 from connectd.model import java_json
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 
 
 class _Target(NamedTuple):
@@ -31,7 +38,7 @@ class _Target(NamedTuple):
 
 
 class JsonSchemaConverter:
-    """Writes keys and values as JSON."""
+    """Keys and values as JSON."""
 
     class_name: ClassVar[str] = "io.confluent.connect.json.JsonSchemaConverter"
 
@@ -52,6 +59,9 @@ class JsonSchemaConverter:
         )
         self._targets: Targets[_Target] = Targets(
             settings, self.registry, offer=self._offer, build=self._build
+        )
+        self._sources: Sources[json_schema_reading.Reader] = Sources(
+            settings, self.registry, record=_title, build=self._source
         )
 
     @classmethod
@@ -78,6 +88,32 @@ class JsonSchemaConverter:
                 f"topic {topic}: {error}"
             ) from error
 
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """The key or value of the bytes; no bytes are null without schema.
+
+        Raises:
+            ConvertError: they are no JSON of a schema that the registry has.
+            RetriableError: the registry is away; the same call may succeed later.
+            AccessDeniedError: the registry refuses the login.
+        """
+        if data is None:
+            return None, None
+        try:
+            schema_id, body = registry_targets.split(data)
+            source = self._sources.of(topic, schema_id)
+            return source.schema, source.read(_parsed(body))
+        except ConvertError as error:
+            raise ConvertError(
+                "Converting byte[] to Kafka Connect data failed due to serialization error of "
+                f"topic {topic}: {error}"
+            ) from error
+
+    def _source(self, registered: Registered, version: int) -> json_schema_reading.Reader:
+        return json_schema_reading.reader(
+            _parsed(registered.schema.text.encode()),
+            is_optional_unless_required=self._form.lists_required,
+        ).versioned(version)
+
     def _offer(self, schema: Schema | None) -> Offered:
         name = None if schema is None else schema.name
         return Offered(SchemaText("JSON", self._form.text(schema)), name)
@@ -86,6 +122,18 @@ class JsonSchemaConverter:
         return _Target(
             registry_targets.prefix(registered.id), json_schema_values.writer(schema, self._form)
         )
+
+
+def _title(registered: Registered) -> str | None:
+    found = _parsed(registered.schema.text.encode())
+    return found.get("title") if isinstance(found, dict) else None
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data, parse_float=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise ConvertError(f"reading JSON: {error}") from error
 
 
 def _json_bytes(value: object) -> bytes:

@@ -3,7 +3,7 @@
 Messages are laid out by ``protobuf_layout``, values by ``protobuf_values``. A record is the prefix,
 the place of the message in its file, and the message. With ``use.latest.version`` a record is
 written with the numbers of its own schema, as the Java converter does: the check that the latest
-version is compatible is what makes them the same.
+version is compatible is what makes them the same. It writes, and does not read.
 
 Needs the ``registry`` extra. One lookup per new schema and topic blocks the calling thread, see
 ``registry_targets``; otherwise the same in any thread.
@@ -27,7 +27,7 @@ from connectd.converters.registry_targets import Offered, Targets
 from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
 from connectd.model.record import ConverterSpec
-from connectd.model.schema import Schema
+from connectd.model.schema import Schema, SchemaAndValue
 
 _FIRST_MESSAGE: Final = b"\x00"
 """Short for a list of one index, which is 0."""
@@ -84,6 +84,19 @@ class ProtobufConverter:
             raise ConvertError(
                 f"Failed to serialize Protobuf data from topic {topic}: {error}"
             ) from error
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        """Null of no bytes; messages are not read: no plugin of this worker reads records.
+
+        Raises:
+            ConvertError: there are bytes.
+        """
+        if data is None:
+            return None, None
+        raise ConvertError(
+            f"Failed to deserialize data for topic {topic} to Protobuf: this converter writes "
+            "messages and does not read them; use AvroConverter or JsonSchemaConverter to read"
+        )
 
     def _offer(self, schema: Schema | None) -> Offered:
         known = _known(schema)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from connectd.errors import RecordError
+
 
 class SchemaType(Enum):
     """Type names as JsonConverter writes them (spec kafka-connect E.2.2)."""
@@ -49,6 +51,9 @@ class Schema:
 
     ``default`` is a value of the schema, None for none. ``fields`` belong to STRUCT, ``key_schema``
     to MAP, ``value_schema`` to MAP and ARRAY (its elements). ``parameters`` are pairs in order.
+
+    Raises:
+        RecordError: two fields have one name; a transform may have renamed one to the other.
     """
 
     type: SchemaType
@@ -66,7 +71,7 @@ class Schema:
         names = [member.name for member in self.fields]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"Cannot create field because of field name duplication {twice}")
+            raise RecordError(f"Cannot create field because of field name duplication {twice}")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
 from connectd.model import java_floats, java_text, java_types, logical
 from connectd.model.record import SourceRecord
-from connectd.model.schema import Field, Schema, SchemaType, Struct, or_default
+from connectd.model.schema import Field, Schema, SchemaType, Struct
 from connectd.transforms import declared, derived, expected, java_numbers
 from connectd.transforms.side import Side
 
@@ -121,17 +121,12 @@ class Cast:
             return self.side.replaced(record, None, {**members, **changed})
         cast_schema = self._schemas.get(expected.with_fields(schema), self._struct_schema)
         struct = expected.struct_for(_PURPOSE, value, schema)
-        members = {
-            field.name: self._cast_field(
-                field, or_default(field.schema, stored) if self._with_default else stored
-            )
-            for field, stored in struct.items()
-        }
+        members = derived.members_of(struct, with_default=self._with_default)
+        for field in struct.schema.fields:
+            kind = self._by_field.get(field.name)
+            if kind is not None:
+                members[field.name] = cast(members[field.name], kind, field.schema)
         return self.side.replaced(record, cast_schema, derived.struct_of(cast_schema, members))
-
-    def _cast_field(self, field: Field, value: object) -> object:
-        kind = self._by_field.get(field.name)
-        return value if kind is None else cast(value, kind, field.schema)
 
     def _whole_schema(self, schema: Schema) -> Schema:
         if self._whole is None:

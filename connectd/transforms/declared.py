@@ -35,7 +35,10 @@ def key(
 
 @dataclass(frozen=True)
 class _DistinctValues:
-    """Kafka's check of lists since 4.2 (KIP-1161), with its words."""
+    """Kafka's check of lists since 4.2 (KIP-1161), with its words.
+
+    An entry that comes twice is no error, as there: who uses the list takes it once.
+    """
 
     is_empty_allowed: bool
 
@@ -47,8 +50,6 @@ class _DistinctValues:
                 f"Configuration '{name}' must not be empty. Valid values include: any non-empty "
                 "value"
             )
-        if len(set(value)) < len(value):
-            raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
         if not all(value):
             raise ConfigError(f"Configuration '{name}' values must not be empty.")
 
@@ -57,7 +58,7 @@ class _DistinctValues:
 
 
 def distinct_values(*, is_empty_allowed: bool = False) -> Validator:
-    """A list in which no entry is empty or comes twice."""
+    """A list in which no entry is empty, and each counts once."""
     return _DistinctValues(is_empty_allowed)
 
 

@@ -54,6 +54,17 @@ def made_optional(schema: Schema) -> Schema:
     return schema if schema.optional else replace(schema, optional=True)
 
 
+def members_of(struct: Struct, *, with_default: bool) -> dict[str, object]:
+    """A struct's values by field name, in order; nulls as defaults where there are some."""
+    members = dict(zip(struct.schema.names, struct.values, strict=True))
+    if with_default and None in struct.values:
+        fields = struct.schema.fields
+        for at, stored in enumerate(struct.values):
+            if stored is None:
+                members[fields[at].name] = fields[at].schema.default
+    return members
+
+
 def struct_of(schema: Schema, value_by_name: dict[str, object]) -> Struct:
     """A struct from values by field name; a field without value is null."""
     return Struct(schema, tuple(map(value_by_name.get, schema.names)))

@@ -11,7 +11,7 @@ from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError, TransformError
 from connectd.model import logical
 from connectd.model.record import SourceRecord
-from connectd.model.schema import INT32, STRING, Field, Schema, or_default
+from connectd.model.schema import INT32, STRING, Field, Schema
 from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
@@ -83,10 +83,7 @@ class InsertField:
         struct = expected.struct_for(_PURPOSE, value, schema)
         self._require_no_offset()
         wider = self._schemas.get(schema, self._wider_schema)
-        members = {
-            field.name: or_default(field.schema, stored) if self._with_default else stored
-            for field, stored in struct.items()
-        }
+        members = derived.members_of(struct, with_default=self._with_default)
         for insertion in self._insertions:
             found = self._value(insertion, record)
             if insertion.source == "timestamp" and found is not None:

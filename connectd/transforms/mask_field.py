@@ -12,7 +12,7 @@ from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import TransformError
 from connectd.model import java_floats, java_types, logical
 from connectd.model.record import SourceRecord
-from connectd.model.schema import Schema, SchemaType, or_default
+from connectd.model.schema import Schema, SchemaType
 from connectd.transforms import declared, derived, expected, java_numbers
 from connectd.transforms.side import Side
 
@@ -43,11 +43,10 @@ class MaskField:
                 members[name] = self._masked(members.get(name), None)
             return self.side.replaced(record, None, members)
         struct = expected.struct_for(_PURPOSE, value, schema)
-        members = {}
-        for field, stored in struct.items():
-            member = or_default(field.schema, stored) if self._with_default else stored
-            is_masked = field.name in self._names
-            members[field.name] = self._masked(member, field.schema) if is_masked else member
+        members = derived.members_of(struct, with_default=self._with_default)
+        for field in struct.schema.fields:
+            if field.name in self._names:
+                members[field.name] = self._masked(members[field.name], field.schema)
         return self.side.replaced(record, schema, derived.struct_of(schema, members))
 
     def _masked(self, value: object, schema: Schema | None) -> object:

@@ -9,7 +9,7 @@ from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
 from connectd.model.record import SourceRecord
-from connectd.model.schema import Field, Schema, or_default
+from connectd.model.schema import Field, Schema
 from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
@@ -67,13 +67,8 @@ class ReplaceField:
             return self.side.replaced(record, None, kept)
         struct = expected.struct_for(_PURPOSE, value, schema)
         other = self._schemas.get(schema, self._other_schema)
-        kept = {
-            self._renamed(field.name): (
-                or_default(field.schema, stored) if self._with_default else stored
-            )
-            for field, stored in struct.items()
-            if self._keeps(field.name)
-        }
+        members = derived.members_of(struct, with_default=self._with_default)
+        kept = {self._renamed(name): members[name] for name in members if self._keeps(name)}
         return self.side.replaced(record, other, derived.struct_of(other, kept))
 
     def _keeps(self, name: str) -> bool:

@@ -9,7 +9,7 @@ from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError
 from connectd.model.record import SourceRecord
-from connectd.model.schema import Schema, Struct, or_default
+from connectd.model.schema import Schema, Struct
 from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
@@ -40,10 +40,7 @@ class SetSchemaMetadata:
         found = expected.schema_for("updating schema metadata", schema)
         named = self._schemas.get(expected.with_fields(found), self._named_schema)
         if isinstance(value, Struct):
-            members = {
-                field.name: or_default(field.schema, stored) if self._with_default else stored
-                for field, stored in value.items()
-            }
+            members = derived.members_of(value, with_default=self._with_default)
             value = derived.struct_of(named, members)
         return self.side.replaced(record, named, value)
 

@@ -155,7 +155,7 @@ class ValueToKey:
     """Fields of the value become the key."""
 
     def __init__(self, settings: ParsedConfig) -> None:
-        self._fields = settings.strings("fields")
+        self._fields = tuple(dict.fromkeys(settings.strings("fields")))
         self._with_default = settings.boolean("replace.null.with.default")
         self._schemas = derived.SchemaCache()
 

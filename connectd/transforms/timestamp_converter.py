@@ -18,7 +18,7 @@ from connectd.errors import ConfigError, TransformError
 from connectd.model import java_types, logical
 from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.record import SourceRecord
-from connectd.model.schema import Field, Schema, SchemaType, or_default
+from connectd.model.schema import Field, Schema, SchemaType
 from connectd.transforms import declared, derived, expected
 from connectd.transforms.side import Side
 
@@ -85,11 +85,10 @@ class TimestampConverter:
         other = self._schemas.get(expected.with_fields(schema), self._struct_schema)
         if struct is None:
             return self.side.replaced(record, other, None)
-        members = {}
-        for field, stored in struct.items():
-            member = or_default(field.schema, stored) if self._with_default else stored
-            is_meant = field.name == self._field
-            members[field.name] = self._converted(member, field.schema) if is_meant else member
+        members = derived.members_of(struct, with_default=self._with_default)
+        field = struct.schema.field(self._field)
+        if field is not None:
+            members[field.name] = self._converted(members[field.name], field.schema)
         return self.side.replaced(record, other, derived.struct_of(other, members))
 
     def _without_schema(self, value: object) -> object:

@@ -20,7 +20,7 @@ from tests.harness.worker import WorkerProcess
 
 SEED = int(os.environ.get("CONNECTD_FUZZ_SEED", "4301"))
 SECONDS = int(os.environ.get("CONNECTD_FUZZ_S", "0"))
-EXAMPLES_PER_OPERATION = 60
+EXAMPLES_PER_OPERATION = 40
 SHORT_RUN_WITHIN_S = 240.0
 MARGIN_S = 120.0
 

@@ -101,6 +101,17 @@ class WorkerProcess(RealPart):
             self._answers, what="200 from GET /", deadline_s=self.start_deadline_s
         )
 
+    def wait_healthy(self) -> None:
+        """Wait for ``GET /health`` to answer 200: then the worker has joined its group.
+
+        Raises HarnessError with its log when that takes too long.
+        """
+        self._started().wait_until(
+            lambda: rest_status(f"{self.rest_url}/health", self._headers) == 200,
+            what="200 from GET /health",
+            deadline_s=self.start_deadline_s,
+        )
+
     def launch(self) -> None:
         """Start it and wait for nothing: for tests of a start that fails."""
         if self.running:

@@ -8,6 +8,9 @@ from typing import Final
 from tests.conformance.rest.comparison import ABSENT, Difference
 from tests.conformance.rest.differences import ANYTHING, Known
 
+_ONLY_HERE: Final = ("connectd.", "io.confluent.connect.")
+"""Packages of plugins that come with connectd and not with Apache Kafka."""
+
 _FLEETING: Final = re.compile(r'"state":"(?:UNASSIGNED|RESTARTING)"')
 _TRACE: Final = re.compile(r'"trace":"(?:[^"\\]|\\.)*"')
 
@@ -24,7 +27,7 @@ def _differs_in_plugins_of_ours(difference: Difference) -> bool:
     """Whether lists of classes are equal without those that exist only here."""
     ours = difference.ours
     return isinstance(ours, list) and difference.real == [
-        name for name in ours if not str(name).startswith("connectd.")
+        name for name in ours if not str(name).startswith(_ONLY_HERE)
     ]
 
 
@@ -242,15 +245,17 @@ _PLUGINS: Final = (
         step="PUT a sink without topics",
         place="body.message",
     ),
-    Known("this plugin exists only here", place="body[connectd.*]", real=ABSENT),
+    *(
+        Known("this plugin comes with connectd", place=f"body[{package}*]", real=ABSENT)
+        for package in _ONLY_HERE
+    ),
     Known(
         "this connector exists only here, under the name of the Java one that it replaces",
         place="body[com.trustpilot.connector.dynamodb.DynamoDBSourceConnector source]",
         real=ABSENT,
     ),
     Known(
-        "plugins that exist only here are recommended too",
-        scenario="validate*",
+        "plugins that come with connectd are recommended too",
         place="*.recommended_values",
         when=_differs_in_plugins_of_ours,
     ),

@@ -88,6 +88,7 @@ def running(
             home=Path(home),
         )
         with started, internal_topics.of_worker(bootstrap, prefix) as topics:
+            started.wait_healthy()
             yield Driver(
                 address=f"127.0.0.1:{started.rest_port}",
                 run=run,

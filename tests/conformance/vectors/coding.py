@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -37,7 +38,7 @@ def schema_of(node: Json) -> Schema | None:
     )
     if node.get("default") is None:
         return plain
-    return Schema(**{**vars(plain), "default": value_of(node["default"], plain)})
+    return replace(plain, default=value_of(node["default"], plain))
 
 
 def _required(schema: Schema | None) -> Schema:

@@ -127,6 +127,7 @@ def corner_cases() -> Iterator[Json]:
     yield from _timestamps()
     yield from _routes()
     yield from _paths()
+    yield from _twice()
     yield from _keys()
     yield from _nested_in_transforms()
     yield from _written()
@@ -253,6 +254,42 @@ def _paths() -> Iterator[Json]:
         yield _transform("ExtractField$Value", settings, schema_of_value, value)
     for path, (schema_of_value, value) in product(PATHS[:6], given):
         yield _transform("ExtractField$Value", {"field": path}, schema_of_value, value)
+
+
+def _twice() -> Iterator[Json]:
+    """Fields and headers that would be there twice."""
+    plain = {"type": "INT64"}
+    fields = [{"name": name, "schema": plain} for name in ("a", "b")]
+    struct: Pair = (
+        {"type": "STRUCT", "fields": fields},
+        {"struct": {"fields": {"a": {"int64": 1}, "b": {"int64": 2}}}},
+    )
+    members: Pair = (
+        None,
+        {"map": [[{"string": "a"}, {"int64": 1}], [{"string": "b"}, {"int64": 2}]]},
+    )
+    settings = [
+        ("InsertField$Value", {"static.field": "a", "static.value": "x"}),
+        ("InsertField$Value", {"topic.field": "t", "timestamp.field": "t"}),
+        ("ReplaceField$Value", {"renames": "a:b"}),
+        ("ReplaceField$Value", {"renames": "a:b,b:a"}),
+        ("ReplaceField$Value", {"renames": "a:c,b:c"}),
+        ("ReplaceField$Value", {"renames": "a:b", "exclude": "b"}),
+        ("ReplaceField$Value", {"include": "a,a", "exclude": "a"}),
+        ("ValueToKey", {"fields": "a,a"}),
+        ("HeaderFrom$Value", {"fields": "a,a", "headers": "x,x", "operation": "copy"}),
+        ("HeaderFrom$Value", {"fields": "a,a", "headers": "x,y", "operation": "move"}),
+        ("Cast$Value", {"spec": "a:int8,a:string"}),
+        ("MaskField$Value", {"fields": "a,a"}),
+        ("DropHeaders", {"headers": "h,h"}),
+    ]
+    for (name, each), (schema, value) in product(settings, (struct, members)):
+        yield _transform(name, each, schema, value)
+    nested = {"type": "STRUCT", "fields": [{"name": "b", "schema": plain}]}
+    flat = [{"name": "a", "schema": nested}, {"name": "a.b", "schema": plain}]
+    inner = {"struct": {"fields": {"b": {"int64": 1}}}}
+    content = {"struct": {"fields": {"a": inner, "a.b": {"int64": 2}}}}
+    yield _transform("Flatten$Value", {}, {"type": "STRUCT", "fields": flat}, content)
 
 
 def _keys() -> Iterator[Json]:

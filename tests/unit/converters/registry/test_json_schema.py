@@ -14,6 +14,7 @@ import pytest
 from connectd.converters.json_converter import JsonConverter
 from connectd.converters.json_schema_converter import JsonSchemaConverter
 from connectd.errors import ConvertError
+from connectd.kafka.schema_registry import SchemaText
 from connectd.model import logical
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import INT32, OPTIONAL_INT32, STRING, Schema, SchemaType, Struct
@@ -153,3 +154,102 @@ def test_a_wrong_value_is_told_with_its_topic() -> None:
         "Converting Kafka Connect data to byte[] failed due to serialization error of topic "
         "topic: Invalid type for INT32: class java.lang.String"
     )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_schema_and_value_come_back_as_they_were(name: str) -> None:
+    case = CASES[name]
+    made = converter(JsonSchemaConverter)
+    record = made.from_connect_data(name, case.schema, case.value)
+    schema, value = made.to_connect_data(name, record)
+    assert schema is not None
+    assert case.schema is not None
+    # A schema that has no version gets the registry's.
+    assert schema == replace(case.schema, version=case.schema.version or 1)
+    assert made.from_connect_data(name, case.schema, value) == record
+
+
+def foreign(schema: object, data: bytes, *settings: tuple[str, str]) -> tuple[Schema | None, Any]:
+    """Data that somebody else has written, with a schema of theirs."""
+    made = converter(JsonSchemaConverter, *settings)
+    text = SchemaText("JSON", json.dumps(schema))
+    schema_id = made.registry.register("foreign-value", text, normalize=False)
+    return made.to_connect_data("foreign", b"\0" + schema_id.to_bytes(4, "big") + data)
+
+
+def test_a_schema_of_somebody_else_gives_the_widest_types() -> None:
+    schema, value = foreign(
+        {
+            "title": "R",
+            "type": "object",
+            "definitions": {"n": {"type": "number"}},
+            "properties": {
+                "i": {"type": "integer"},
+                "n": {"$ref": "#/definitions/n"},
+                "o": {"type": ["string", "null"]},
+            },
+        },
+        b'{"i":1,"n":2.5,"more":[]}',
+    )
+    assert schema is not None
+    kinds = [(each.name, each.schema.type, each.schema.optional) for each in schema.fields]
+    assert kinds == [
+        ("i", SchemaType.INT64, False),
+        ("n", SchemaType.FLOAT64, False),
+        ("o", SchemaType.STRING, True),
+    ]
+    assert value.values == (1, 2.5, None)
+
+
+def test_what_is_not_required_is_optional_on_request() -> None:
+    schema, value = foreign(
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+            "required": ["b"],
+        },
+        b'{"b":1}',
+        ("use.optional.for.nonrequired", "true"),
+    )
+    assert schema is not None
+    assert [each.schema.optional for each in schema.fields] == [True, False]
+    assert value.values == (None, 1)
+
+
+def test_a_choice_is_the_branch_that_fits() -> None:
+    choice = {
+        "oneOf": [
+            {"type": "integer"},
+            {"type": "object", "properties": {"a": {"type": "string"}}},
+            {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+        ]
+    }
+    assert foreign(choice, b"5")[1].values == (5, None, None)
+    assert foreign(choice, b'{"a":"x","b":"y"}')[1].values[2].values == ("x", "y")
+    with pytest.raises(ConvertError, match="Did not find matching oneof field for data"):
+        foreign(choice, b"true")
+
+
+def test_parts_of_one_object_are_one_struct() -> None:
+    parts = [{"properties": {name: {"type": "string"}}} for name in "ab"]
+    _, value = foreign({"type": "object", "allOf": parts}, b'{"a":"x","b":"y"}')
+    assert value.values == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("schema", "data", "message"),
+    [
+        ({"type": "string"}, b"1", "Invalid type for STRING: int"),
+        ({"type": "integer"}, b"true", "Invalid type for INT64: bool"),
+        ({"type": "string"}, b"null", "Invalid null value for required STRING field"),
+        ({"type": "string"}, b"{", "reading JSON"),
+        ({"type": "string", "connect.type": "bytes"}, b'"*"', "no base64"),
+        ({"$ref": "#"}, b"1", "inside of itself"),
+        ({"$ref": "#/nowhere"}, b"1", "nothing at #/nowhere"),
+        ({"type": "other"}, b"1", "Unsupported schema type"),
+    ],
+)
+def test_what_does_not_fit_is_refused(schema: object, data: bytes, message: str) -> None:
+    with pytest.raises(ConvertError, match=message) as caught:
+        foreign(schema, data)
+    assert str(caught.value).startswith("Converting byte[] to Kafka Connect data failed")
