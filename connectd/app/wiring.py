@@ -13,16 +13,20 @@ from connectd.aio.backoff import Backoff
 from connectd.aio.clock import Clock
 from connectd.app.ground import Ground, OnFailure
 from connectd.config_providers import declared
-from connectd.configdef import parsing, session_key_settings
+from connectd.configdef import parsing, session_key_settings, topic_creation
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.worker import WorkerConfig
+from connectd.kafka.admin import SharedAdmins
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
+from connectd.model.cluster import Config
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
+from connectd.pipeline.tolerance import ErrorPolicy
+from connectd.pipeline.topics import TaskTopics
 from connectd.plugins import chaining, layering, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
@@ -106,6 +110,7 @@ class Wiring:
         self._config = config
         self._ground = ground
         self._parts = parts
+        self._admins = SharedAdmins(client_id=ground.client_id("topics"), clock=parts.clock)
 
     def herder(self, url: str) -> Herder:
         """The herder of the worker that others reach at ``url``."""
@@ -127,7 +132,7 @@ class Wiring:
             offsets=stores.offsets,
             membership=membership,
             statuses=statuses,
-            make_connector=lambda name: self._connector_class(name)(),
+            make_connector=self._make_connector,
             version_of=self._connector_version,
             make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
             resolve=resolve,
@@ -164,6 +169,13 @@ class Wiring:
             kafka_cluster_id=self._parts.cluster_id(),
         )
 
+    def _make_connector(self, config: Config) -> spi.SourceConnector:
+        self._topic_rules(config)  # what is wrong with them fails the connector, not its tasks
+        return self._connector_class(config.get("connector.class", ""))()
+
+    def _topic_rules(self, config: Config) -> topic_creation.TopicRules | None:
+        return topic_creation.read(config) if self._config.topic_creation_enabled else None
+
     def _make_runner(self, spec: TaskSpec, offsets: protocols.OffsetStore) -> TaskRunner:
         config, connector = spec.connector_config, spec.task_id.connector
         task_class = self._connector_class(config.get("connector.class", "")).task_class()
@@ -193,8 +205,16 @@ class Wiring:
             settings=RunnerSettings(
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,
-                tolerate_all=framework.string("errors.tolerance") == "all",
-                log_errors=framework.boolean("errors.log.enable"),
+                errors=_error_policy(framework),
+            ),
+            topics=TaskTopics(
+                clock=self._parts.clock,
+                reserved=_internal_topics(self._config),
+                rules=self._topic_rules(config),
+                open_admin=lambda: self._admins.get(
+                    layering.client_settings("admin", self._config, config)
+                ),
+                log_fields={"connector": connector, "task": spec.task_id.task},
             ),
             starts_paused=spec.target is TargetState.PAUSED,
             on_event=spec.on_event,
@@ -213,6 +233,27 @@ class Wiring:
     def _connector_type(self, name: str) -> str:
         plugin = self._parts.registry.find_any(name)
         return "unknown" if plugin is None else plugin.kind.value
+
+
+def _internal_topics(config: WorkerConfig) -> frozenset[str]:
+    cluster = config.cluster
+    if cluster is None:
+        return frozenset()
+    topics = (cluster.config_topic, cluster.offset_topic, cluster.status_topic)
+    return frozenset(topic.name for topic in topics)
+
+
+def _error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:
+    """A connector's ``errors.*``; no ``errors.retry.timeout``, no end of retries (tolerance)."""
+    timeout_ms = config.integer("errors.retry.timeout")
+    is_endless = timeout_ms < 0 or not config.is_set("errors.retry.timeout")
+    return ErrorPolicy(
+        tolerates_all=config.string("errors.tolerance") == "all",
+        retry_timeout_s=None if is_endless else timeout_ms / 1000,
+        retry_delay_max_s=config.integer("errors.retry.delay.max.ms") / 1000,
+        logs_failures=config.boolean("errors.log.enable"),
+        logs_records=config.boolean("errors.log.include.messages"),
+    )
 
 
 def _restart_policy(config: WorkerConfig) -> RestartPolicy:

@@ -75,7 +75,9 @@ _COMMON_KEYS: Final = (
               _LOW, "restart", _COMMON, 14, Width.MEDIUM, "Reload Action",
               validators.one_of("none", "restart")),
     ConfigKey("errors.retry.timeout", _LONG,
-              "How long a failed operation is tried again, in ms; -1 is for ever, 0 is never.",
+              "How long an operation that failed because something is away (a schema registry) is "
+              "tried again, in ms; -1 is for ever, 0 is never. Not set: for ever, and the task "
+              "says so; Kafka would skip the record.",
               _MEDIUM, 0, _ERRORS, 1, Width.MEDIUM, "Retry Timeout for Errors"),
     ConfigKey("errors.retry.delay.max.ms", _LONG, "The longest wait between two such tries.",
               _MEDIUM, 60_000, _ERRORS, 2, Width.MEDIUM,

@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from connectd.configdef import connector as framework
-from connectd.configdef import override_validation, plugin_keys, spelling, validation
+from connectd.configdef import (
+    override_validation,
+    plugin_keys,
+    spelling,
+    topic_creation,
+    validation,
+)
 from connectd.configdef.catalogue import PluginCatalogue, PluginKind
 from connectd.configdef.definition import ConfigDef
 from connectd.configdef.hash_order import hash_ordered
@@ -90,9 +96,11 @@ def config_infos(
     infos = _document(config, parts)
     # A connector that declares no key of its own may read any.
     declares_keys = bool(connector_def)
-    return CheckedConfig(
-        infos, tuple(_warnings(config, main_def, choices, declares_keys=declares_keys))
+    warnings = (
+        *_warnings(config, main_def, choices, declares_keys=declares_keys),
+        *topic_creation.warnings(config, is_enabled=worker.topic_creation_enabled),
     )
+    return CheckedConfig(infos, warnings)
 
 
 def describe(config: Submitted) -> str:
@@ -254,8 +262,6 @@ def _warnings(
             if not declares_keys:
                 continue
             yield spelling.unknown_key(name, main_def.names())
-        elif name.startswith(framework.TOPIC_CREATION_PREFIX):
-            yield f"'{name}' has no effect yet: topics are created by the broker, with its defaults"
     for part, choice in choices.converters.items():
         prefix = f"{part}.converter."
         settings = [

@@ -157,8 +157,8 @@ def _tasks() -> list[ConfigKey]:
         "The settings that the policy Allowlist lets through, without the override prefix.",
         validators.non_null)
     key("topic.creation.enable", _BOOLEAN, True, _LOW,
-        "Whether topic.creation. keys of source connectors are obeyed. Not yet: topics are "
-        "created by the broker, with its defaults.")
+        "Whether topics of source connectors with topic.creation. keys are created as those say; "
+        "if not, and without such keys, it is left to the broker.")
     key("topic.tracking.enable", _BOOLEAN, True, _LOW,
         "Whether the worker remembers to which topics a connector writes.")
     key("topic.tracking.allow.reset", _BOOLEAN, True, _LOW,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from confluent_kafka import KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but not marked so
@@ -66,6 +67,35 @@ class TopicDescription:
     partitions: int
     has_leaders: bool
     cleanup_policy: str | None
+
+
+class SharedAdmins:
+    """One admin client for all who want the same one, for as long as one of them keeps it.
+
+    A client costs threads and a connection, and most of those who create topics create them with
+    the same settings.
+    """
+
+    def __init__(self, *, client_id: str, clock: Clock) -> None:
+        self._client_id = client_id
+        self._clock = clock
+        self._admins: WeakValueDictionary[tuple[tuple[str, str], ...], KafkaAdmin] = (
+            WeakValueDictionary()
+        )
+
+    def get(self, settings: Settings) -> KafkaAdmin:
+        """The client for these settings (Java names, no prefix).
+
+        Raises:
+            ConfigError: librdkafka does not accept them.
+        """
+        key = tuple(sorted(settings.items()))
+        admin = self._admins.get(key)
+        if admin is None:
+            client_id = settings.get("client.id", self._client_id)
+            admin = KafkaAdmin(settings, client_id=client_id, clock=self._clock)
+            self._admins[key] = admin
+        return admin
 
 
 class KafkaAdmin:
@@ -158,6 +188,20 @@ class KafkaAdmin:
             has_leaders=all(each.leader is not None for each in answer.partitions),
             cleanup_policy=await self._cleanup_policy(topic, deadline_s),
         )
+
+    async def exists(self, topic: str, deadline_s: float) -> bool:
+        """Whether there is such a topic. Never creates it.
+
+        Raises:
+            RetriableError: no answer in time.
+            AccessDeniedError: the client may not even see it.
+            ConfigError: no topic can have this name.
+        """
+        try:
+            await self._describe(topic, deadline_s)
+        except NotFoundError:
+            return False
+        return True
 
     async def _describe(self, topic: str, deadline_s: float) -> KafkaTopicDescription:
         asked = self._client.describe_topics(TopicCollection([topic]), request_timeout=deadline_s)

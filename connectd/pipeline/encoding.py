@@ -1,19 +1,30 @@
 """From a batch to bytes: the direct path when there is one, the general path when it is needed.
 
-``PageEncoding`` is the work that a page takes with it into the producer's thread. It first asks
-the batch for its own encoder for the task's converters. When that refuses an entry, when there is
-no such encoder, or when the task has transforms, every record goes through Connect data, one at a
-time, and ``errors.tolerance`` decides what becomes of a bad one. A record that a transform drops is
-simply not there: its page is acknowledged without it. Order is kept in all cases, since nothing
-leaves the thread.
+``PageEncoding`` is the work that a page needs before it can be sent. It first asks the batch for
+its own encoder for the task's converters. When that refuses an entry, when there is no such
+encoder, or when the task has transforms, every record goes through Connect data, one at a time,
+and the connector's ``ErrorPolicy`` decides what becomes of a bad one. A record that a transform
+drops is simply not there: its page is acknowledged without it. Order is kept in all cases, since
+one page is encoded by one thread from its first record to its last.
+
+Something outside that is away (``RetriableError``) interrupts the work between two records; calling
+again goes on with the record that was interrupted. Who calls, and when, is ``preparation``'s
+business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from connectd.errors import ConvertError, FatalTaskError, InvariantError, RecordError
+from connectd.errors import (
+    ConvertError,
+    FatalTaskError,
+    InvariantError,
+    RecordError,
+    RetriableError,
+)
 from connectd.model.record import (
     BatchPayload,
     Encoded,
@@ -22,16 +33,21 @@ from connectd.model.record import (
     RoutedRecord,
     SourceRecord,
 )
+from connectd.pipeline.tolerance import ErrorPolicy, Failure, Stage, ToleranceExceededError
 from connectd.plugins.chaining import TransformChain
 from connectd.plugins.spi import Converter, HeaderConverter
 
-_FAILURES_KEPT_MAX = 20
+_FAILURES_KEPT_MAX: Final = 20
 """Failures remembered per page for the log; all are counted."""
 
-_NO_TRANSFORMS = TransformChain()
+_NO_TRANSFORMS: Final = TransformChain()
 
-_NO_TIMESTAMP_MS = -1
+_NO_TIMESTAMP_MS: Final = -1
 """Kafka's own mark for a record without a time."""
+
+_NOT_THE_RECORDS_FAULT: Final = (FatalTaskError, AssertionError, MemoryError)
+"""What no policy tolerates: every record would be skipped, and the cause hidden (credentials that a
+registry refuses, a defect)."""
 
 
 @dataclass(frozen=True)
@@ -47,78 +63,156 @@ class Converters:
 class PageEncoding:
     """Encodes one page, once. ``failures`` and ``failure_count`` tell what was skipped.
 
-    The page is let go of when it is encoded: its bytes are in the producer's buffer then, and a
-    second copy of every page under way would double the memory of a slow broker.
+    ``attempts_failed`` counts every try that failed, those that were repeated too (``retries``,
+    which the caller counts). The page is let go of when it is encoded: its bytes are in the
+    producer's buffer then, and a second copy of every page under way would double the memory of a
+    slow broker.
     """
 
-    def __init__(
-        self, payload: BatchPayload, converters: Converters, *, tolerates_all: bool
-    ) -> None:
-        self.failures: list[RecordError] = []
+    def __init__(self, payload: BatchPayload, converters: Converters, policy: ErrorPolicy) -> None:
+        self.failures: list[Failure] = []
         self.failure_count = 0
-        self._payload: BatchPayload | None = payload
+        self.attempts_failed = self.retries = 0
         self._converters = converters
-        self._tolerates_all = tolerates_all
+        self._policy = policy
+        self._source = f"{type(payload).__module__}.{type(payload).__qualname__}"
+        self._payload: BatchPayload | None = payload
+        self._direct = None if converters.transforms else _page_encoder(payload, converters)
+        self._entries: Iterator[SourceRecord | RecordError] = iter(())
+        self._current: SourceRecord | RecordError | None = None
+        self._interrupted: Failure | None = None
+        self._entries_done = 0
+        self._done: list[RoutedRecord] = []
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the page knows its own way to bytes, which touches nothing outside."""
+        return self._direct is not None
+
+    @property
+    def interrupted_by(self) -> Failure | None:
+        """What the last call was interrupted by."""
+        return self._interrupted
+
+    @property
+    def entries_done(self) -> int:
+        """How many entries have passed by now, or were skipped."""
+        return self._entries_done
 
     def __call__(self) -> Encoded:
         """The page as bytes.
 
         Raises:
-            RecordError: a record failed and is not tolerated; nothing of the page is to be sent.
+            ToleranceExceededError: a record failed and may not be skipped; nothing of the page is
+                to be sent.
+            RetriableError: interrupted, see the module's docstring.
             FatalTaskError: a record has a timestamp that is none.
         """
         payload, self._payload = self._payload, None
-        if payload is None:
+        if payload is not None:
+            encoded = self._encoded_directly()
+            if encoded is not None:
+                return encoded
+            self._entries = payload.source_records()
+        elif self._interrupted is None:
             raise InvariantError("a page is encoded a second time")
-        encoder = self._page_encoder(payload)
-        if encoder is not None:
-            try:
-                return encoder()
-            except ConvertError:
-                # The general path finds out which record it is, and names it.
-                pass
-        return RoutedPage(list(self._converted(payload)))
+        self._interrupted = None
+        while (entry := self._next_entry()) is not None:
+            self._pass(entry)
+        done, self._done = self._done, []
+        return RoutedPage(done)
 
-    def _page_encoder(self, payload: BatchPayload) -> Callable[[], EncodedPage] | None:
-        converters = self._converters
-        if converters.transforms:
+    def give_up(self) -> None:
+        """Enough has been tried: what interrupted the work is a failure of its record.
+
+        Raises:
+            ToleranceExceededError: it may not be skipped.
+        """
+        if self._interrupted is None:
+            raise InvariantError("a page that was not interrupted is given up")
+        self._fail(self._interrupted)
+
+    def _encoded_directly(self) -> EncodedPage | None:
+        direct, self._direct = self._direct, None
+        if direct is None:
             return None
-        return payload.page_encoder(converters.key.spec, converters.value.spec)
-
-    def _converted(self, payload: BatchPayload) -> Iterator[RoutedRecord]:
-        for record in payload.source_records():
-            try:
-                if isinstance(record, RecordError):
-                    raise record
-                transformed = self._converters.transforms.apply(record)
-                if transformed is not None:
-                    yield self._convert(transformed)
-            except RecordError as error:
-                if not self._tolerates_all:
-                    raise
-                self.failure_count += 1
-                if len(self.failures) < _FAILURES_KEPT_MAX:
-                    self.failures.append(error)
-
-    def _convert(self, record: SourceRecord) -> RoutedRecord:
-        """Headers, key and value, in Kafka's order."""
-        converters, topic = self._converters, record.topic
-        stage = "HEADER_CONVERTER"
         try:
+            return direct()
+        except ConvertError:
+            return None  # the general path finds out which record it is, and names it
+
+    def _next_entry(self) -> SourceRecord | RecordError | None:
+        if self._current is None:
+            self._current = next(self._entries, None)
+        return self._current
+
+    def _pass(self, entry: SourceRecord | RecordError) -> None:
+        if isinstance(entry, RecordError):
+            self.attempts_failed += 1
+            self._fail(Failure(Stage(entry.stage), self._source, entry, str(entry)))
+            return
+        routed = self._routed(entry)
+        if routed is not None:
+            self._done.append(routed)
+            self._finish_entry()
+
+    def _routed(self, entry: SourceRecord) -> RoutedRecord | None:
+        """Transforms, then headers, key and value, in Kafka's order; None: dropped or failed."""
+        converters, record = self._converters, entry
+        stage, class_name = Stage.TRANSFORMATION, ""
+        try:
+            for step in converters.transforms.steps:
+                class_name = step.class_name
+                changed = step.apply(record)
+                if changed is None:
+                    self._finish_entry()
+                    return None
+                record = changed
+            topic = record.topic
+            stage, class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
             headers = [
                 (name, converters.header.from_connect_header(topic, name, schema, value))
                 for name, schema, value in record.headers
             ]
-            stage = "KEY_CONVERTER"
+            stage, class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name
             key = converters.key.from_connect_data(topic, record.key_schema, record.key)
-            stage = "VALUE_CONVERTER"
+            stage, class_name = Stage.VALUE_CONVERTER, converters.value.spec.class_name
             value = converters.value.from_connect_data(topic, record.value_schema, record.value)
-        except ConvertError as error:
-            error.stage = stage
+        except _NOT_THE_RECORDS_FAULT:
             raise
+        except RetriableError as error:
+            self.attempts_failed += 1
+            self._interrupted = Failure(stage, class_name, error, _origin(entry), entry)
+            raise
+        except Exception as error:  # plugins may raise anything; the policy judges all of it
+            self.attempts_failed += 1
+            self._fail(Failure(stage, class_name, error, _origin(entry), entry))
+            return None
         return RoutedRecord(
             topic, key, value, record.kafka_partition, _timestamp_ms(record), headers
         )
+
+    def _fail(self, failure: Failure) -> None:
+        self.failure_count += 1
+        if len(self.failures) < _FAILURES_KEPT_MAX:
+            self.failures.append(failure)
+        if not self._policy.tolerates_all:
+            raise ToleranceExceededError(failure)
+        self._finish_entry()
+
+    def _finish_entry(self) -> None:
+        self._current = None
+        self._entries_done += 1
+
+
+def _page_encoder(
+    payload: BatchPayload, converters: Converters
+) -> Callable[[], EncodedPage] | None:
+    return payload.page_encoder(converters.key.spec, converters.value.spec)
+
+
+def _origin(record: SourceRecord) -> str:
+    return record.origin or f"a record for topic {record.topic}"
 
 
 def _timestamp_ms(record: SourceRecord) -> int | None:

@@ -8,8 +8,9 @@ The end, whatever its cause: stop polling, wait for the acknowledgements that ar
 commit what they allow, stop the task. A failed task commits too: the contiguous prefix is true in
 any case. ``abandon`` takes its pens away: from then on it writes neither offsets nor statuses.
 
-Where the story continues: ``frontier`` (what may be committed), ``committer`` (when), ``encoding``
-(bytes); above, ``runtime.worker`` decides which runners live.
+Where the story continues: ``preparation`` and ``encoding`` (from a page to bytes), ``tolerance``
+(records that fail), ``frontier`` (what may be committed), ``committer`` (when); above,
+``runtime.worker`` decides which runners live.
 """
 
 from __future__ import annotations
@@ -17,21 +18,26 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import structlog
 
 from connectd.aio.jobs import JobGroup, run_unless, wait_first
 from connectd.aio.toggles import Toggle
-from connectd.errors import ConnectdError, InvariantError, RecordError, RetriableError
+from connectd.errors import FatalTaskError, InvariantError, RetriableError
 from connectd.kafka import producer as kafka_producer
 from connectd.model.cluster import Config
 from connectd.model.record import Emission, Seal, SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent
 from connectd.pipeline.committer import Committer, OffsetWriter
+from connectd.pipeline.encoder_thread import EncoderThread
 from connectd.pipeline.encoding import Converters, PageEncoding
+from connectd.pipeline.failure_reports import ErrorStatistics, FailureReports, delivery_error
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
+from connectd.pipeline.preparation import Encoder, PagePreparation
+from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
+from connectd.pipeline.topics import TaskTopics
 from connectd.plugins.spi import SourceTask, TaskContext
 
 _log = structlog.get_logger(__name__)
@@ -46,19 +52,18 @@ class RunnerSettings:
 
     commit_interval_s: float
     commit_timeout_s: float
-    tolerate_all: bool = False
-    log_errors: bool = False
+    errors: ErrorPolicy = field(default_factory=ErrorPolicy)
     window_entries_max: int = 64
 
 
 @dataclass(frozen=True)
 class RunnerStatistics:
-    """What a task has done: records acknowledged, skipped, and entries under way."""
+    """What a task has done: records acknowledged, failed, and entries under way."""
 
     records_acked: int
-    records_skipped: int
     sends_in_flight: int
     frontier_entries: int
+    errors: ErrorStatistics
 
 
 class ProducerLease(Protocol):
@@ -116,7 +121,13 @@ class SourceTaskRunner:
         on_event: Callable[[LifecycleEvent, Exception | None], None],
         on_topic: Callable[[str], None],
         on_tail_left: Callable[[], None],
+        topics: TaskTopics | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
+        """``topics`` are seen to before records are sent; none: whatever the broker does.
+
+        ``encoder`` runs plugins away from the loop; by default in a thread of the task.
+        """
         self._task = task
         self._context = context
         self._config = config
@@ -145,7 +156,19 @@ class SourceTaskRunner:
         self._failure: BaseException | None = None
         self._is_abandoned = False
         self._topics: set[str] = set()
-        self._in_flight = self._acked = self._skipped = 0
+        self._in_flight = self._acked = 0
+        clock, policy = context.services.clock, settings.errors
+        self._failures = FailureReports(
+            policy, self._name, clock=clock, log_fields=self._log_fields
+        )
+        self._encoder = encoder or EncoderThread(self._name)
+        self._preparation = PagePreparation(
+            encoder=self._encoder,
+            policy=policy,
+            clock=clock,
+            topics=topics or TaskTopics(clock=clock),
+            log_fields=self._log_fields,
+        )
 
     # -- what the worker calls ------------------------------------------------------------------
 
@@ -167,6 +190,7 @@ class SourceTaskRunner:
                 try:
                     await self._wind_down()
                 finally:  # also when the stop ladder has had enough of winding down
+                    self._encoder.close()
                     await self._producers.release(producer)
         if self._failure is not None:
             raise self._failure
@@ -192,14 +216,17 @@ class SourceTaskRunner:
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """Progress of the task's inputs; one that gives no ``reason`` of its own shows ours."""
-        rows, trouble = self._task.tables(), self._committer.trouble
+        rows = self._task.tables()
+        trouble = self._preparation.trouble or self._committer.trouble
         return (
             [{**row, "reason": row.get("reason") or trouble} for row in rows] if trouble else rows
         )
 
     def statistics(self) -> RunnerStatistics:
         """Counters of this instance."""
-        return RunnerStatistics(self._acked, self._skipped, self._in_flight, self._frontier.entries)
+        return RunnerStatistics(
+            self._acked, self._in_flight, self._frontier.entries, self._failures.statistics()
+        )
 
     # -- the loop -------------------------------------------------------------------------------
 
@@ -238,23 +265,26 @@ class SourceTaskRunner:
         if isinstance(emission, Seal) or len(emission.payload) == 0:
             entry.resolve()
             return
-        encoding = PageEncoding(
-            emission.payload, self._converters, tolerates_all=self._settings.tolerate_all
-        )
+        if self._producer is None:
+            raise InvariantError(f"task {self._name} sends without a producer")
+        encoding = PageEncoding(emission.payload, self._converters, self._settings.errors)
+        del emission  # the encoding lets go of the page as soon as it can
         self._in_flight += 1
         self._is_drained.clear()
         self._update_room()
-        job = kafka_producer.SendJob(
-            encode=encoding, on_done=lambda result: self._on_sent(entry, encoding, result)
-        )
-        if self._producer is None:
-            raise InvariantError(f"task {self._name} sends without a producer")
         try:
-            await self._producer.send(job)
-        except BaseException:
+            encode = await self._preparation.prepare(encoding)
+            await self._producer.send(
+                kafka_producer.SendJob(
+                    encode=encode, on_done=lambda result: self._on_sent(entry, encoding, result)
+                )
+            )
+        except BaseException as error:
             # Never handed over: nothing will be acknowledged. The entry stays and blocks its
             # partition, so that nothing behind it is committed.
             self._on_settled()
+            if isinstance(error, ToleranceExceededError):
+                self._failures.report(entry, encoding)
             raise
 
     def _on_settled(self) -> None:
@@ -267,16 +297,14 @@ class SourceTaskRunner:
         self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
     ) -> None:
         self._on_settled()
+        self._failures.report(entry, encoding, result)
         error = result.error
-        if error is None and result.failure_count and not self._settings.tolerate_all:
-            error = _named(result.failures[0], entry.partition)
+        if error is None and result.failure_count and not self._settings.errors.tolerates_all:
+            error = FatalTaskError("Unrecoverable exception from producer send callback")
+            error.__cause__ = delivery_error(entry, result.failures[0])
         if error is not None:
             self._fail(error)
             return
-        skipped = encoding.failure_count + result.failure_count
-        if skipped:
-            self._skipped += skipped
-            self._report_skipped(entry.partition, encoding, result)
         self._acked += result.records - result.failure_count
         if result.records:
             self._report_topics(result.topics)
@@ -288,34 +316,6 @@ class SourceTaskRunner:
                 self._topics.add(topic)
                 if not self._is_abandoned:
                     self._on_topic(topic)
-
-    def _report_skipped(
-        self,
-        partition: SourcePartition,
-        encoding: PageEncoding,
-        result: kafka_producer.SendResult,
-    ) -> None:
-        errors: list[ConnectdError] = list(encoding.failures)
-        errors.extend(_named(failure, partition) for failure in result.failures)
-        if not self._settings.log_errors:
-            # Tolerated is not unseen: the log says that records are left out, and why the first.
-            _log.warning(
-                "records skipped, as errors.tolerance=all asks; errors.log.enable=true shows each",
-                source=str(partition),
-                records=encoding.failure_count + result.failure_count,
-                first=str(errors[0]) if errors else "",
-                **self._log_fields,
-            )
-            return
-        for error in errors:
-            stage = error.stage if isinstance(error, RecordError) else "KAFKA_PRODUCE"
-            _log.error(
-                "skipping record",
-                stage=stage,
-                source=str(partition),
-                error=str(error),
-                **self._log_fields,
-            )
 
     def _update_room(self) -> None:
         if self._in_flight < self._settings.window_entries_max:
@@ -361,13 +361,3 @@ class SourceTaskRunner:
                 deadline_s=deadline_s,
                 **self._log_fields,
             )
-
-
-def _named(failure: kafka_producer.RecordFailure, partition: SourcePartition) -> ConnectdError:
-    """The failure of a record with what identifies it: its source and its key."""
-    key = "none" if failure.key is None else failure.key.decode(errors="replace")
-    error = type(failure.error)(
-        f"sending the record with key {key} of {partition} to {failure.topic}: {failure.error}"
-    )
-    error.__cause__ = failure.error
-    return error

@@ -11,11 +11,17 @@ from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.values import trim
-from connectd.errors import ConfigError, RecordError, TransformError
+from connectd.errors import (
+    ConfigError,
+    FatalTaskError,
+    RecordError,
+    RetriableError,
+    TransformError,
+)
 from connectd.model.cluster import Config
 from connectd.model.record import SourceRecord
 from connectd.plugins import spi
-from connectd.plugins.registry import PluginRegistry
+from connectd.plugins.registry import PluginDesc, PluginRegistry
 
 _OF_FRAMEWORK: Final = ("type", "plugin.version", "predicate", "negate")
 """Keys of an alias that are not its plugin's."""
@@ -23,24 +29,30 @@ _OF_FRAMEWORK: Final = ("type", "plugin.version", "predicate", "negate")
 
 @dataclass(frozen=True)
 class Step:
-    """A transform, and when it is applied: where the predicate holds, or where it does not."""
+    """A transform, and when it is applied: where the predicate holds, or where it does not.
+
+    ``class_name`` is what people call the transform's class: it is in reports of failed records.
+    """
 
     alias: str
     transformation: spi.Transformation
     predicate: spi.Predicate | None = None
     negate: bool = False
+    class_name: str = ""
 
     def apply(self, record: SourceRecord) -> SourceRecord | None:
         """The record after this step.
 
         Raises:
-            TransformError: whatever the plugin raises; ``errors.tolerance`` decides (spec F.2).
+            RetriableError: something outside is away; the same record may pass later.
+            FatalTaskError: no record will pass until somebody helps.
+            TransformError: whatever else the plugin raises; ``errors.tolerance`` decides (F.2).
         """
         try:
             if self.predicate is not None and self.predicate.test(record) is self.negate:
                 return record
             return self.transformation.apply(record)
-        except RecordError:
+        except (RecordError, RetriableError, FatalTaskError):
             raise
         except Exception as error:
             kind = type(error).__name__
@@ -78,8 +90,9 @@ def make_chain(registry: PluginRegistry, config: Config) -> TransformChain:
         ConfigError: a class is not there, a setting is wrong, an alias is not declared.
     """
     predicates = {
-        alias: _make(registry, PluginKind.PREDICATE, f"predicates.{alias}.", config)
+        alias: _make(_find(registry, PluginKind.PREDICATE, prefix, config), prefix, config)
         for alias in _aliases(config, "predicates")
+        for prefix in (f"predicates.{alias}.",)
     }
     return TransformChain(
         tuple(
@@ -92,7 +105,8 @@ def _step(
     registry: PluginRegistry, alias: str, config: Config, predicates: Mapping[str, Any]
 ) -> Step:
     prefix = f"transforms.{alias}."
-    transformation = _make(registry, PluginKind.TRANSFORMATION, prefix, config)
+    plugin = _find(registry, PluginKind.TRANSFORMATION, prefix, config)
+    transformation = _make(plugin, prefix, config)
     name = trim(config.get(f"{prefix}predicate", ""))
     if name and name not in predicates:
         raise ConfigError(
@@ -101,16 +115,19 @@ def _step(
         )
     negate_key = f"{prefix}negate"
     negate = parsing.parse_value(negate_key, config.get(negate_key), ConfigType.BOOLEAN)
-    return Step(alias, transformation, predicates.get(name), negate is True)
+    return Step(alias, transformation, predicates.get(name), negate is True, plugin.class_name)
 
 
-def _make(registry: PluginRegistry, kind: PluginKind, prefix: str, config: Config) -> Any:
+def _find(registry: PluginRegistry, kind: PluginKind, prefix: str, config: Config) -> PluginDesc:
+    return registry.find(kind, trim(config.get(f"{prefix}type", "")))
+
+
+def _make(plugin: PluginDesc, prefix: str, config: Config) -> Any:
     settings = {
         name.removeprefix(prefix): text
         for name, text in config.items()
         if name.startswith(prefix) and name.removeprefix(prefix) not in _OF_FRAMEWORK
     }
-    plugin = registry.find(kind, trim(config.get(f"{prefix}type", "")))
     try:
         return plugin.cls(parsing.parse(plugin.cls.config_def(), settings))
     except ConfigError as error:

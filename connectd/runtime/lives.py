@@ -32,8 +32,8 @@ from connectd.runtime.task_life import TaskLife
 from connectd.runtime.task_runner import OnEvent, TaskRunner, TaskRunnerFactory, TaskSpec
 from connectd.stores import protocols
 
-ConnectorMaker = Callable[[str], spi.SourceConnector]
-"""Makes an instance from ``connector.class`` (a name or alias); raises to fail the connector."""
+ConnectorMaker = Callable[[Config], spi.SourceConnector]
+"""Makes an instance for a resolved config; raises to fail the connector."""
 
 VersionFinder = Callable[[str], str | None]
 """The version of a connector class, by name or alias; None when it is not installed."""
@@ -102,7 +102,7 @@ class LifeMaker:
 
         def create(resolved: Config) -> spi.SourceConnector:
             pen.version = self._version_of(resolved.get("connector.class", ""))
-            instance = self._make_connector(resolved.get("connector.class", ""))
+            instance = self._make_connector(resolved)
             _register_secrets(resolved, instance.config_def())
             return instance
 

@@ -18,7 +18,8 @@ import subprocess
 import sys
 import textwrap
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -76,11 +77,15 @@ class Launch(Protocol):
 
 @dataclass(frozen=True)
 class ApacheKafka:
-    """Apache Kafka 4 as one node that is broker and KRaft controller."""
+    """Apache Kafka 4 as one node that is broker and KRaft controller.
+
+    ``settings`` replace or add to those of the broker.
+    """
 
     libs: Path
     runtime: java.Java
     version: str
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -101,7 +106,8 @@ class ApacheKafka:
         """Write the two properties files and format the data directory."""
         properties = home / "server.properties"
         properties.write_text(
-            _server_properties(home / "data", port, controller_port), encoding="utf-8"
+            _server_properties(home / "data", port, controller_port, self.settings),
+            encoding="utf-8",
         )
         (home / "log4j2.properties").write_text(_LOG4J2, encoding="utf-8")
         if (home / "data" / "meta.properties").exists():
@@ -242,7 +248,9 @@ def _stand_in_binary() -> Path:
         ) from error
 
 
-def _server_properties(data: Path, port: int, controller_port: int) -> str:
+def _server_properties(
+    data: Path, port: int, controller_port: int, further: Mapping[str, str]
+) -> str:
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -263,6 +271,7 @@ def _server_properties(data: Path, port: int, controller_port: int) -> str:
         "transaction.state.log.num.partitions": INTERNAL_TOPIC_PARTITIONS,
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
+        **further,
     }
     return "".join(f"{key}={value}\n" for key, value in settings.items())
 

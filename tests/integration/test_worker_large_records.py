@@ -61,7 +61,9 @@ def task_trace(rig: Rig) -> str:
 
 
 def assert_names_the_record(trace: str, rig: Rig, key: str) -> None:
-    assert trace.startswith("connectd.errors.RecordTooLargeError: ")
+    first = "connectd.errors.FatalTaskError: Unrecoverable exception from producer send callback"
+    assert trace.startswith(f"{first}\n")
+    assert "connectd.errors.RecordTooLargeError: " in trace
     assert f'{{"id":"{key}"}}' in trace
     assert "table_name=t," in trace
     assert rig.topic("t") in trace
@@ -119,7 +121,7 @@ def test_with_tolerance_it_is_skipped_and_said_and_the_others_flow(rig: Rig) -> 
         return [
             line["error"]
             for line in rig.log_lines()
-            if line["event"] == "skipping record" and line.get("connector") == rig.name
+            if "stage 'KAFKA_PRODUCE'" in line["event"] and line.get("connector") == rig.name
         ]
 
     rig.wait(lambda: len(skipped()) == 1, "a word about the skipped record")

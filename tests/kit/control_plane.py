@@ -165,7 +165,7 @@ def _build(options: Options) -> Plane:
             offsets=offsets,
             membership=membership,
             statuses=reporter,
-            make_connector=lambda name: find(name)(),
+            make_connector=lambda config: find(config.get("connector.class", ""))(),
             version_of=version_of,
             make_task_runner=make_runner,
             resolve=options.resolve,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from connectd.errors import ConvertError, FatalTaskError, RecordError, TransformError
+from connectd.errors import ConvertError, FatalTaskError, TransformError
 from connectd.model.record import (
     ConverterSpec,
     EncodedPage,
@@ -18,6 +18,7 @@ from connectd.model.record import (
 )
 from connectd.model.schema import Schema
 from connectd.pipeline.encoding import Converters, PageEncoding
+from connectd.pipeline.tolerance import ErrorPolicy, Stage, ToleranceExceededError
 from connectd.plugins.chaining import Step, TransformChain
 
 
@@ -74,16 +75,12 @@ def _records(*values: int) -> list[SourceRecord]:
 
 
 def test_without_transforms_a_page_takes_its_direct_way() -> None:
-    encoded = PageEncoding(
-        _Page(_records(1)), _converters(transformed=False), tolerates_all=False
-    )()
+    encoded = PageEncoding(_Page(_records(1)), _converters(transformed=False), ErrorPolicy())()
     assert isinstance(encoded, EncodedPage)
 
 
 def test_transforms_see_every_record_and_may_drop_it() -> None:
-    encoding = PageEncoding(
-        _Page(_records(0, 1, 2)), _converters(transformed=True), tolerates_all=False
-    )
+    encoding = PageEncoding(_Page(_records(0, 1, 2)), _converters(transformed=True), ErrorPolicy())
     encoded = encoding()
     assert isinstance(encoded, RoutedPage)
     assert [(record.topic, record.value) for record in encoded.records] == [
@@ -94,15 +91,16 @@ def test_transforms_see_every_record_and_may_drop_it() -> None:
 
 
 def test_a_record_that_a_transform_refuses_fails_the_page_or_is_skipped() -> None:
-    strict = PageEncoding(_Page(_records(1, 3)), _converters(transformed=True), tolerates_all=False)
-    with pytest.raises(RecordError, match="not three"):
+    strict = PageEncoding(_Page(_records(1, 3)), _converters(transformed=True), ErrorPolicy())
+    with pytest.raises(ToleranceExceededError) as raised:
         strict()
+    assert str(raised.value.__cause__) == "not three"
     tolerant = PageEncoding(
-        _Page(_records(1, 3, 2)), _converters(transformed=True), tolerates_all=True
+        _Page(_records(1, 3, 2)), _converters(transformed=True), ErrorPolicy(tolerates_all=True)
     )
     encoded = tolerant()
     assert encoded.topics == ("t1", "t2")
-    assert (tolerant.failure_count, tolerant.failures[0].stage) == (1, "TRANSFORMATION")
+    assert (tolerant.failure_count, tolerant.failures[0].stage) == (1, Stage.TRANSFORMATION)
 
 
 def test_records_of_one_page_say_themselves_where_they_go_and_when() -> None:
@@ -111,9 +109,7 @@ def test_records_of_one_page_say_themselves_where_they_go_and_when() -> None:
         SourceRecord("u", None, None, None, None, headers=[("h", None, "x"), ("h", None, "y")]),
         SourceRecord("t", None, 2, None, "c", timestamp_ms=-1),
     ]
-    encoded = PageEncoding(
-        RecordList(records), _converters(transformed=False), tolerates_all=False
-    )()
+    encoded = PageEncoding(RecordList(records), _converters(transformed=False), ErrorPolicy())()
     assert isinstance(encoded, RoutedPage)
     assert encoded.topics == ("t", "u")
     assert encoded.records == [
@@ -126,16 +122,16 @@ def test_records_of_one_page_say_themselves_where_they_go_and_when() -> None:
 def test_an_error_names_the_stage_that_it_came_from() -> None:
     record = SourceRecord("t", None, None, None, 1, headers=[("h", None, 1)])
     tolerant = PageEncoding(
-        RecordList([record]), _converters(transformed=False), tolerates_all=True
+        RecordList([record]), _converters(transformed=False), ErrorPolicy(tolerates_all=True)
     )
     assert tolerant() == RoutedPage([])
-    assert [error.stage for error in tolerant.failures] == ["HEADER_CONVERTER"]
+    assert [failure.stage for failure in tolerant.failures] == [Stage.HEADER_CONVERTER]
 
 
 def test_a_time_before_1970_fails_the_task_whatever_is_tolerated() -> None:
     record = SourceRecord("t", None, None, None, 1, timestamp_ms=-2)
     encoding = PageEncoding(
-        RecordList([record]), _converters(transformed=False), tolerates_all=True
+        RecordList([record]), _converters(transformed=False), ErrorPolicy(tolerates_all=True)
     )
     with pytest.raises(FatalTaskError, match="Invalid record timestamp -2"):
         encoding()

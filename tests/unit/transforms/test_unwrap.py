@@ -29,6 +29,7 @@ from connectd.model import connect_json
 from connectd.model.record import ConverterSpec, RoutedPage, SourceRecord
 from connectd.model.schema import STRING, Field, Schema, SchemaType, Struct
 from connectd.pipeline.encoding import Converters, PageEncoding
+from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.plugins.chaining import Step, TransformChain
 from connectd.transforms.unwrap import UnwrapDynamoDb
 from tests.kit import items
@@ -383,7 +384,7 @@ def test_a_page_of_the_connector_passes_transform_and_converter(envelope: Envelo
     converters = Converters(
         JsonConverter(bare), JsonConverter(bare), SimpleHeaderConverter(bare), chain
     )
-    page = PageEncoding(_stream_page(envelope), converters, tolerates_all=False)()
+    page = PageEncoding(_stream_page(envelope), converters, ErrorPolicy())()
     assert isinstance(page, RoutedPage)
     assert [(record.key, record.value) for record in page.records] == [
         (b'{"id":"k1"}', b'{"id":"k1","n":7,"__op":"c"}'),

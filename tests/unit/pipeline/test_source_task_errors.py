@@ -1,0 +1,88 @@
+"""One source task: what becomes of records that fail."""
+
+from __future__ import annotations
+
+import asyncio
+
+from structlog.testing import capture_logs
+
+from connectd.pipeline.failure_reports import ErrorStatistics
+from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
+from tests.kit.virtual_time import run_virtual
+from tests.unit.pipeline.pages import Registry
+from tests.unit.pipeline.runner_rig import Rig, batch, virtual
+
+
+def test_a_record_that_waits_for_a_registry_is_overtaken_by_none_and_is_shown() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a", "b"), batch(2, "c")], value=Registry(away={"b": 6}))
+        rig.task.rows = [{"table": "a", "reason": ""}]
+        await rig.begin()
+        assert rig.producer.sent == []
+        assert [row["reason"] for row in rig.runner.tables()] == [
+            "VALUE_CONVERTER is tried again: registry does not answer"
+        ]
+        await asyncio.sleep(30)
+        assert rig.sent_values() == [b"a", b"b", b"c"]
+        assert rig.runner.tables() == rig.task.rows
+        rig.producer.answer(0)
+        rig.producer.answer(1)
+        assert rig.runner.statistics().errors == ErrorStatistics(record_failures=6, retries=6)
+        await rig.end()
+        assert rig.committed == [{"n": 2}]
+
+    virtual(scenario)
+
+
+def test_a_task_that_waits_for_a_registry_can_be_stopped_and_goes_back_to_before_the_page() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a"), batch(2, "b")], value=Registry(away={"b": 1_000}))
+        await rig.begin()
+        rig.producer.answer(0)
+        await asyncio.sleep(300)
+        before_s = asyncio.get_running_loop().time()
+        await rig.end()
+        assert asyncio.get_running_loop().time() == before_s
+        assert rig.committed[-1:] == [{"n": 1}]
+        assert rig.failure is None
+        assert rig.tails_left == ["tail"]
+
+    virtual(scenario)
+
+
+def test_a_failed_record_is_logged_before_the_task_fails_and_only_on_request_with_content() -> None:
+    async def scenario(*, with_records: bool) -> list[str]:
+        policy = ErrorPolicy(logs_failures=True, logs_records=with_records)
+        rig = Rig([batch(1, "a", "bad")], errors=policy)
+        with capture_logs() as lines:
+            await rig.begin()
+            await rig.end()
+        assert isinstance(rig.failure, ToleranceExceededError)
+        statistics = rig.runner.statistics().errors
+        assert (statistics.record_errors, statistics.records_skipped) == (1, 0)
+        assert (statistics.errors_logged, statistics.record_failures) == (1, 1)
+        assert statistics.last_error_timestamp_ms is not None
+        return [line["event"] for line in lines if line["log_level"] == "error"]
+
+    sentence = (
+        "Error encountered in task orders-0. Executing stage 'KEY_CONVERTER' with class "
+        "'test.TextConverter'"
+    )
+    assert run_virtual(scenario(with_records=False)) == [f"{sentence}."]
+    (line,) = run_virtual(scenario(with_records=True))
+    assert line.startswith(
+        f"{sentence}, where source record is = SourceRecord{{sourcePartition={{table_name=orders, "
+        "shard_id=a}, sourceOffset={n=1}} ConnectRecord{topic='demo-orders', "
+    )
+
+
+def test_a_page_whose_records_are_all_skipped_moves_the_position() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "bad", "bad")], tolerate_all=True)
+        await rig.begin()
+        rig.producer.answer(0)
+        await rig.end()
+        assert rig.committed == [{"n": 1}]
+        assert rig.topics == []
+
+    virtual(scenario)
