@@ -12,12 +12,12 @@ _Converter = TypeVar("_Converter")
 
 
 def converter(cls: type[_Converter], *settings: tuple[str, str]) -> _Converter:
-    """A converter, with the registry that all of these have."""
-    return cls(spec(*settings), registry())  # type: ignore[call-arg]
+    """A converter, with the registry that all of its class have: formats share no subjects."""
+    return cls(spec(*settings), registry(cls.__name__))  # type: ignore[call-arg]
 
 
 @cache
-def registry() -> RegistryClient:
+def registry(name: str = "") -> RegistryClient:
     """A registry in memory; making one costs a tenth of a second, for TLS alone."""
     return RegistryClient({"url": "mock://"})
 
