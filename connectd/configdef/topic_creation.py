@@ -9,7 +9,6 @@ one fails the connector when it starts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +24,7 @@ from connectd.configdef.definition import (
     Validator,
 )
 from connectd.configdef.values import invalid_value
+from connectd.model import java_regex
 
 DEFAULT_GROUP: Final = "default"
 
@@ -41,12 +41,17 @@ class TopicGroup:
     partitions: int
     replication_factor: int
     settings: Mapping[str, str]
-    include: re.Pattern[str]
-    exclude: re.Pattern[str]
+    include: java_regex.Pattern
+    exclude: java_regex.Pattern
 
     def matches(self, topic: str) -> bool:
-        """Whether the whole name of a topic is included and not excluded."""
-        return bool(self.include.fullmatch(topic)) and not self.exclude.fullmatch(topic)
+        """Whether the whole name of a topic is included and not excluded.
+
+        Raises:
+            TransformError: a pattern takes too long on this name.
+        """
+        is_included = java_regex.fullmatch(self.include, topic) is not None
+        return is_included and java_regex.fullmatch(self.exclude, topic) is None
 
 
 @dataclass(frozen=True)
@@ -142,15 +147,15 @@ def _sized(text: str) -> Validator:
     return validators.optional(validators.positive_or_default(text))  # None is told already
 
 
-def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.DOTALL)
+def _pattern(patterns: tuple[str, ...]) -> java_regex.Pattern:
+    return java_regex.compiled(f"(?s:{'|'.join(patterns)})")
 
 
 def _check_patterns(name: str, value: object) -> None:
     for pattern in value if isinstance(value, tuple) else ():
         try:
-            re.compile(pattern)
-        except re.error as error:
+            java_regex.compiled(pattern)
+        except java_regex.InvalidPatternError as error:
             raise invalid_value(
                 name, value, f"Syntax error in regular expression: {error}"
             ) from error

@@ -25,10 +25,10 @@ from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
-from connectd.model import java_text
+from connectd.model import java_regex, java_text
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, Struct, or_default
-from connectd.transforms import declared, java_regex
+from connectd.transforms import declared
 from connectd.transforms.field_path import FieldPath
 from connectd.transforms.side import Side, with_topic
 

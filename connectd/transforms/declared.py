@@ -15,7 +15,7 @@ from connectd.configdef.definition import (
 )
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError
-from connectd.transforms import java_regex
+from connectd.model import java_regex
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 

@@ -7,8 +7,9 @@ from typing import Final
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
+from connectd.model import java_regex
 from connectd.model.record import SourceRecord
-from connectd.transforms import declared, java_regex
+from connectd.transforms import declared
 
 _TOPICS_KEPT_MAX: Final = 1000
 """A task writes to few topics, and asks for each record."""

@@ -7,10 +7,10 @@ from typing import Final
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
-from connectd.model import logical
+from connectd.model import java_regex, logical
 from connectd.model.date_format import DateFormat, DateFormatError
 from connectd.model.record import SourceRecord
-from connectd.transforms import declared, java_regex, side
+from connectd.transforms import declared, side
 
 _ROUTES_KEPT_MAX: Final = 1000
 """A task writes to few topics, and asks for each record."""
