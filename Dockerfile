@@ -4,7 +4,7 @@ WORKDIR /src
 COPY pyproject.toml README.md ./
 COPY connectd connectd
 COPY spark_jobs spark_jobs
-RUN python -m venv /opt/connectd && /opt/connectd/bin/pip install --no-cache-dir .
+RUN python -m venv /opt/connectd && /opt/connectd/bin/pip install --no-cache-dir '.[registry]'
 
 FROM python:3.12-slim-bookworm
 RUN useradd --system --uid 10001 --no-create-home connectd
