@@ -211,9 +211,7 @@ _VALIDATION: Final = (
             ours="Connector config {*} contains no connector type",
         )
         for scenario, step in (
-            ("refused", "POST an empty config"),
             ("refused", "POST without class"),
-            ("refused", "PUT an empty config"),
             ("patch-config", "PATCH the class away"),
         )
     ),
