@@ -156,7 +156,7 @@ class TestBytes:
     def test_of_the_status_topic(self, home: Home) -> None:
         async def work() -> None:
             async with opened(home.status()) as store:
-                store.put_connector("s", Status(State.RUNNING, "h:8083", 7))
+                store.put_connector("s", Status(State.RUNNING, "h:8083", 7, version="4.3.1"))
                 store.put_task(TASK, Status(State.FAILED, "h:8083", 7, "Error: x\n\tat y"))
                 store.put_topic(TopicStatus("orders", "s", 0, 1700000000000))
                 assert await store.flush(DEADLINE_S)
@@ -164,11 +164,12 @@ class TestBytes:
         run(work)
         assert dict(home.records("status")) == {
             b"status-connector-s": (
-                b'{"state":"RUNNING","trace":null,"worker_id":"h:8083","generation":7}'
+                b'{"state":"RUNNING","trace":null,"worker_id":"h:8083","generation":7,'
+                b'"version":"4.3.1"}'
             ),
             b"status-task-s-0": (
                 b'{"state":"FAILED","trace":"Error: x\\n\\tat y",'
-                b'"worker_id":"h:8083","generation":7}'
+                b'"worker_id":"h:8083","generation":7,"version":null}'
             ),
             b"status-topic-orders:connector-s": (
                 b'{"topic":{"name":"orders","connector":"s","task":0,'
