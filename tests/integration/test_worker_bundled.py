@@ -97,7 +97,10 @@ class Bundled:
         found: dict[str, Any] = {}
 
         def has_state() -> bool:
-            status = self.expect(200, "GET", "/status")
+            answer = self.worker.request("GET", f"/connectors/{self.name}/status")
+            if answer.status == 404:  # nothing has been said of its first life yet
+                return False
+            status = answer.body
             found.update((status["tasks"] or [{}])[0] if part == "tasks" else status["connector"])
             return found.get("state") == state
 
