@@ -9,6 +9,7 @@ cannot run is taken out of the run and named at its end; on CI it is an error in
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -29,6 +30,21 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBrok
     """The session's broker. A test that takes it away brings it back (``away``, ``paused``)."""
     with KafkaBroker(home=tmp_path_factory.mktemp("kafka")) as broker:
         yield broker
+
+
+@pytest.fixture(autouse=True)
+def _levels_of_loggers_stay() -> Iterator[None]:
+    """Loggers belong to the process; what a test sets (the REST API can) is set back."""
+    root, known = logging.getLogger(), logging.getLogger().manager.loggerDict
+    before = {name: each.level for name, each in known.items() if isinstance(each, logging.Logger)}
+    root_level = root.level
+    yield
+    if root.level != root_level:
+        root.setLevel(root_level)
+    for name, each in list(known.items()):
+        level = before.get(name, logging.NOTSET)
+        if isinstance(each, logging.Logger) and each.level != level:
+            each.setLevel(level)
 
 
 @pytest.fixture
