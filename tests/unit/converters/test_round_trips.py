@@ -42,7 +42,7 @@ _TIMES = st.integers(0, logical.MS_PER_DAY - 1).map(logical.time_of)
 
 
 def _decimals(scale: int) -> st.SearchStrategy[Decimal]:
-    return st.integers(-(10**30), 10**30).map(lambda digits: Decimal(digits).scaleb(-scale))
+    return st.integers(-(10**30), 10**30).map(lambda digits: Decimal(f"{digits}E{-scale}"))
 
 
 _PLAIN: dict[SchemaType, st.SearchStrategy[Any]] = {
