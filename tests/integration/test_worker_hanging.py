@@ -24,7 +24,7 @@ from tests.integration.worker_rig import prefix_of
 pytestmark = pytest.mark.kafka
 
 PATIENCE_S = 30.0
-SLOWEST_S = 10.0
+SLOWEST_S = 40.0
 """A twelfth of what hangs, and ten times what is promised: the machine of a test may be busy."""
 
 SOURCE = {"connector.class": HANGING_CLASS, "tasks.max": "2"}
