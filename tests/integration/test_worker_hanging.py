@@ -24,8 +24,8 @@ from tests.integration.worker_rig import prefix_of
 pytestmark = pytest.mark.kafka
 
 PATIENCE_S = 30.0
-SLOWEST_S = 40.0
-"""A twelfth of what hangs, and ten times what is promised: the machine of a test may be busy."""
+SLOWEST_S = 25.0
+"""A fifth of what hangs: the machine of a test may be busy. ``make bench NAME=hanging`` measures."""
 
 SOURCE = {"connector.class": HANGING_CLASS, "tasks.max": "2"}
 ROUNDS = 5
