@@ -25,7 +25,7 @@ pytestmark = pytest.mark.kafka
 
 PATIENCE_S = 30.0
 SLOWEST_S = 25.0
-"""A fifth of what hangs: the machine of a test may be busy. ``make bench NAME=hanging`` measures."""
+"""A fifth of what hangs: a test's machine may be busy. ``make bench NAME=hanging`` measures."""
 
 SOURCE = {"connector.class": HANGING_CLASS, "tasks.max": "2"}
 ROUNDS = 5
@@ -76,12 +76,17 @@ def _slowest_s(worker: ProbeWorkerProcess, number: int) -> float:
     return slowest_s
 
 
-@pytest.fixture
-def good(worker: ProbeWorkerProcess) -> Iterator[ProbeWorkerProcess]:
-    """The worker with a connector ``good`` that runs."""
+def _create_good(worker: ProbeWorkerProcess) -> None:
+    """Create ``good`` and wait until it runs."""
     worker.request("PUT", "/connectors/good/config", SOURCE)
     running = ["RUNNING"] * 3
     assert wait_for(lambda: _states(worker, "good") == running, deadline_s=PATIENCE_S)
+
+
+@pytest.fixture
+def good(worker: ProbeWorkerProcess) -> Iterator[ProbeWorkerProcess]:
+    """The worker with a connector ``good`` that runs."""
+    _create_good(worker)
     yield worker
     for name in ("good", "bad"):
         worker.request("DELETE", f"/connectors/{name}")
@@ -139,7 +144,7 @@ def test_a_check_that_hangs_holds_up_only_who_asked_for_it(
     worker_of_its_own: ProbeWorkerProcess, hang: str
 ) -> None:
     worker = worker_of_its_own
-    worker.request("PUT", "/connectors/good/config", SOURCE)
+    _create_good(worker)
     for _ in range(3):  # clients ask again
         _create_bad(worker, hang)
     assert max(_slowest_s(worker, number) for number in range(ROUNDS)) < SLOWEST_S
