@@ -155,10 +155,13 @@ async def test_what_was_said_last_counts_before_it_can_be_read_back() -> None:
     pen = desk.reporter.task_pen(TASK)
     pen.report(E.STARTED)
     written: list[State] = []
-    desk.store.put_task = lambda task, status, **_: written.append(status.state)  # type: ignore
-    pen.report(E.RESTARTED)
-    pen.revoke()
-    new = desk.reporter.task_pen(TASK)
+    with pytest.MonkeyPatch.context() as slow_store:  # it has nothing to read back yet
+        slow_store.setattr(
+            desk.store, "put_task", lambda task, status, **_: written.append(status.state)
+        )
+        pen.report(E.RESTARTED)
+        pen.revoke()
+        new = desk.reporter.task_pen(TASK)
     assert written == [S.RESTARTING]
     assert new.state is S.RESTARTING
 
