@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
-from connectd.configdef.definition import ConfigDef
+import connectd
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
-
-NO_KEYS: Final = ConfigDef([])
+from connectd.plugins import authoring
 
 _UNKNOWN_EXACTLY_ONCE: Final = (
     "The connector does not implement the API required for preflight validation of exactly-once "
@@ -22,11 +21,17 @@ _UNKNOWN_EXACTLY_ONCE: Final = (
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
 
-def problems(config: Config) -> Mapping[str, Sequence[str]]:
-    """Kafka's answer to ``exactly.once.support=required`` where a connector says nothing of it."""
-    if config.get("exactly.once.support", "").lower() == "required":
-        return {"exactly.once.support": [_UNKNOWN_EXACTLY_ONCE]}
-    return {}
+class ToolSource(authoring.SingleTaskSource):
+    """What these connectors are besides what their tasks do."""
+
+    version: ClassVar[str] = connectd.__version__
+
+    @classmethod
+    def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
+        """Kafka's answer to ``exactly.once.support=required`` where nothing is said of it."""
+        if config.get("exactly.once.support", "").lower() == "required":
+            return {"exactly.once.support": [_UNKNOWN_EXACTLY_ONCE]}
+        return {}
 
 
 def integer(config: Config, key: str, default: int | None = None, *, bits: int = 64) -> int:

@@ -10,14 +10,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-import connectd
 from connectd.aio.clock import Clock
 from connectd.aio.jobs import JobGroup
-from connectd.configdef.definition import ConfigDef
 from connectd.connectors.tools import declared
 from connectd.errors import FatalTaskError, InvariantError
 from connectd.model.cluster import Config
-from connectd.model.record import Emission, SourceOffset, SourcePartition
+from connectd.model.record import Emission
 from connectd.plugins.spi import ConnectorContext, TaskContext
 
 _CONNECTOR_FAILURE: Final = "connector-failure"
@@ -31,72 +29,6 @@ class MockFailureError(FatalTaskError):
 
 def _delay_s(config: Config) -> float:
     return declared.integer(config, "delay_ms", _DELAY_MS) / 1000
-
-
-class MockSourceConnector:
-    """Implements ``plugins.spi.SourceConnector``."""
-
-    version: ClassVar[str] = connectd.__version__
-
-    def __init__(self) -> None:
-        self._config: Config = {}
-        self._context: ConnectorContext | None = None
-        self._jobs: JobGroup | None = None
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        """None, see the package."""
-        return declared.NO_KEYS
-
-    @classmethod
-    def task_class(cls) -> type[MockSourceTask]:
-        """The class of its task."""
-        return MockSourceTask
-
-    @classmethod
-    def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
-        """See ``declared``."""
-        return declared.problems(config)
-
-    async def start(self, context: ConnectorContext, config: Config) -> None:
-        """Set the time of the failure, if there is to be one.
-
-        Raises:
-            ConfigError: ``delay_ms`` is no number.
-        """
-        self._config, self._context = dict(config), context
-        if config.get("mock_mode") == _CONNECTOR_FAILURE:
-            self._jobs = JobGroup(f"{context.connector}/failure", on_failure=self._on_failure)
-            self._jobs.spawn("delay", self._fail(context.services.clock, _delay_s(config)))
-
-    async def _fail(self, clock: Clock, delay_s: float) -> None:
-        await clock.sleep(delay_s)
-        raise MockFailureError("mock_mode is connector-failure: failing as it asks")
-
-    def _on_failure(self, name: str, error: BaseException) -> None:
-        if self._context is not None and isinstance(error, Exception):
-            self._context.raise_error(error)
-
-    async def task_configs(self, tasks_max: int) -> Sequence[Config]:
-        """One."""
-        return [self._config]
-
-    async def stop(self) -> None:
-        """Forget about the failure."""
-        if self._jobs is not None:
-            await self._jobs.stop()
-            self._jobs = None
-
-    @classmethod
-    def alter_offsets(
-        cls, config: Config, offsets: Mapping[SourcePartition, SourceOffset | None]
-    ) -> bool:
-        """Anything goes, and nothing is known of it."""
-        return False
-
-    def tables(self) -> Sequence[Mapping[str, object]]:
-        """None."""
-        return []
 
 
 class MockSourceTask:
@@ -138,3 +70,39 @@ class MockSourceTask:
     def tables(self) -> Sequence[Mapping[str, object]]:
         """None."""
         return []
+
+
+class MockSourceConnector(declared.ToolSource):
+    """Implements ``plugins.spi.SourceConnector``."""
+
+    task = MockSourceTask
+
+    def __init__(self) -> None:
+        self._context: ConnectorContext | None = None
+        self._jobs: JobGroup | None = None
+
+    async def start(self, context: ConnectorContext, config: Config) -> None:
+        """Set the time of the failure, if there is to be one.
+
+        Raises:
+            ConfigError: ``delay_ms`` is no number.
+        """
+        await super().start(context, config)
+        self._context = context
+        if config.get("mock_mode") == _CONNECTOR_FAILURE:
+            self._jobs = JobGroup(f"{context.connector}/failure", on_failure=self._on_failure)
+            self._jobs.spawn("delay", self._fail(context.services.clock, _delay_s(config)))
+
+    async def _fail(self, clock: Clock, delay_s: float) -> None:
+        await clock.sleep(delay_s)
+        raise MockFailureError("mock_mode is connector-failure: failing as it asks")
+
+    def _on_failure(self, name: str, error: BaseException) -> None:
+        if self._context is not None and isinstance(error, Exception):
+            self._context.raise_error(error)
+
+    async def stop(self) -> None:
+        """Forget about the failure."""
+        if self._jobs is not None:
+            await self._jobs.stop()
+            self._jobs = None

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-import connectd
-from connectd.configdef.definition import ConfigDef
 from connectd.connectors.tools import declared, numbering
 from connectd.errors import ConfigError, InvariantError
 from connectd.model.cluster import Config
@@ -20,12 +18,10 @@ from connectd.model.record import (
     Emission,
     RecordBatch,
     RecordList,
-    SourceOffset,
-    SourcePartition,
     SourceRecord,
 )
 from connectd.model.schema import BOOLEAN, INT32, INT64, STRING, Field, Schema, SchemaType, Struct
-from connectd.plugins.spi import ConnectorContext, TaskContext
+from connectd.plugins.spi import TaskContext
 
 _NUMBERS: Final = (
     Field("boolean", BOOLEAN),
@@ -44,52 +40,6 @@ _VERSION_1: Final = Schema(
 _VERSION_2: Final = Schema(
     SchemaType.STRUCT, name="record", version=2, fields=(*_NUMBERS, _TEXT, *_IDENTITY)
 )
-
-
-class SchemaSourceConnector:
-    """Implements ``plugins.spi.SourceConnector``."""
-
-    version: ClassVar[str] = connectd.__version__
-
-    def __init__(self) -> None:
-        self._config: Config = {}
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        """None, see the package."""
-        return declared.NO_KEYS
-
-    @classmethod
-    def task_class(cls) -> type[SchemaSourceTask]:
-        """The class of its tasks."""
-        return SchemaSourceTask
-
-    @classmethod
-    def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
-        """See ``declared``."""
-        return declared.problems(config)
-
-    async def start(self, context: ConnectorContext, config: Config) -> None:
-        """Nothing to watch."""
-        self._config = dict(config)
-
-    async def task_configs(self, tasks_max: int) -> Sequence[Config]:
-        """All that are allowed."""
-        return numbering.task_configs(self._config, tasks_max)
-
-    async def stop(self) -> None:
-        """Nothing to release."""
-
-    @classmethod
-    def alter_offsets(
-        cls, config: Config, offsets: Mapping[SourcePartition, SourceOffset | None]
-    ) -> bool:
-        """Anything goes, and nothing is known of it."""
-        return False
-
-    def tables(self) -> Sequence[Mapping[str, object]]:
-        """None."""
-        return []
 
 
 class SchemaSourceTask:
@@ -166,3 +116,13 @@ class SchemaSourceTask:
     def tables(self) -> Sequence[Mapping[str, object]]:
         """None."""
         return []
+
+
+class SchemaSourceConnector(declared.ToolSource):
+    """Implements ``plugins.spi.SourceConnector``, with as many tasks as are allowed."""
+
+    task = SchemaSourceTask
+
+    async def task_configs(self, tasks_max: int) -> Sequence[Config]:
+        """All that are allowed."""
+        return numbering.task_configs(self.config, tasks_max)

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-import connectd
 from connectd.aio.clock import Clock, wall_ms
-from connectd.configdef.definition import ConfigDef
 from connectd.connectors.tools import declared, numbering
 from connectd.errors import ConfigError, InvariantError
 from connectd.model.cluster import Config
@@ -20,12 +18,10 @@ from connectd.model.record import (
     Emission,
     RecordBatch,
     RecordList,
-    SourceOffset,
-    SourcePartition,
     SourceRecord,
 )
 from connectd.model.schema import INT32, INT64, STRING, Field, Schema, SchemaType, Struct
-from connectd.plugins.spi import ConnectorContext, TaskContext
+from connectd.plugins.spi import TaskContext
 
 _COMPLETE: Final = Schema(
     SchemaType.STRUCT,
@@ -37,52 +33,6 @@ _COMPLETE: Final = Schema(
         Field("seqno", INT64),
     ),
 )
-
-
-class VerifiableSourceConnector:
-    """Implements ``plugins.spi.SourceConnector``."""
-
-    version: ClassVar[str] = connectd.__version__
-
-    def __init__(self) -> None:
-        self._config: Config = {}
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        """None, see the package."""
-        return declared.NO_KEYS
-
-    @classmethod
-    def task_class(cls) -> type[VerifiableSourceTask]:
-        """The class of its tasks."""
-        return VerifiableSourceTask
-
-    @classmethod
-    def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
-        """See ``declared``."""
-        return declared.problems(config)
-
-    async def start(self, context: ConnectorContext, config: Config) -> None:
-        """Nothing to watch."""
-        self._config = dict(config)
-
-    async def task_configs(self, tasks_max: int) -> Sequence[Config]:
-        """All that are allowed."""
-        return numbering.task_configs(self._config, tasks_max)
-
-    async def stop(self) -> None:
-        """Nothing to release."""
-
-    @classmethod
-    def alter_offsets(
-        cls, config: Config, offsets: Mapping[SourcePartition, SourceOffset | None]
-    ) -> bool:
-        """Anything goes, and nothing is known of it."""
-        return False
-
-    def tables(self) -> Sequence[Mapping[str, object]]:
-        """None."""
-        return []
 
 
 class VerifiableSourceTask:
@@ -152,3 +102,13 @@ class VerifiableSourceTask:
     def tables(self) -> Sequence[Mapping[str, object]]:
         """None."""
         return []
+
+
+class VerifiableSourceConnector(declared.ToolSource):
+    """Implements ``plugins.spi.SourceConnector``, with as many tasks as are allowed."""
+
+    task = VerifiableSourceTask
+
+    async def task_configs(self, tasks_max: int) -> Sequence[Config]:
+        """All that are allowed."""
+        return numbering.task_configs(self.config, tasks_max)
