@@ -21,7 +21,8 @@ from fastavro.types import Schema as ParsedSchema
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from connectd.converters import avro_reading, avro_schemas, avro_values, registry_targets
 from connectd.converters.avro_schemas import AvroForm
-from connectd.converters.registry_settings import REGISTRY_DEF, RegistrySettings, flag
+from connectd.converters.registry_converter import RegistryConverter
+from connectd.converters.registry_settings import REGISTRY_DEF, flag
 from connectd.converters.registry_targets import Offered, Sources, Targets
 from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
@@ -42,20 +43,15 @@ class _Source(NamedTuple):
     is_raw: bool
 
 
-class AvroConverter:
+class AvroConverter(RegistryConverter[_Target]):
     """Keys and values as Avro."""
 
     class_name: ClassVar[str] = "io.confluent.connect.avro.AvroConverter"
+    writing_failed: ClassVar[str] = "Failed to serialize Avro data from"
 
     def __init__(self, spec: ConverterSpec, client: RegistryClient | None = None) -> None:
-        """Made for its settings; ``client`` takes the place of the one that they name.
-
-        Raises:
-            ConfigError: one of the settings cannot be used.
-        """
-        self.spec = spec
-        settings = RegistrySettings.of(spec)
-        self.registry = client or RegistryClient(settings.client)
+        super().__init__(spec, client)
+        settings = self.settings
         self._form = AvroForm(
             has_meta_data=flag(spec, "connect.meta.data", default=True),
             is_enhanced=flag(spec, "enhanced.avro.schema.support"),
@@ -64,9 +60,7 @@ class AvroConverter:
             drops_docs_and_defaults=flag(spec, "discard.type.doc.default"),
             ignores_default_for_nullables=settings.ignore_default_for_nullables,
         )
-        self._targets: Targets[_Target] = Targets(
-            settings, self.registry, offer=self._offer, build=self._build
-        )
+        self._targets = Targets(settings, self.registry, offer=self._offer, build=self._build)
         self._sources: Sources[_Source] = Sources(
             settings, self.registry, record=_name_of, build=self._source
         )
@@ -76,24 +70,9 @@ class AvroConverter:
         """The registry's keys, and its own."""
         return _CONFIG_DEF
 
-    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
-        """The bytes of a key or value; None for null, which is a tombstone in Avro.
-
-        Raises:
-            ConvertError: the value does not fit its schema, or the registry refuses the schema.
-            RetriableError: the registry is away; the same call may succeed later.
-            AccessDeniedError: the registry refuses the login.
-        """
-        if value is None and (schema is None or schema.optional):
-            return None
-        try:
-            target = self._targets.of(topic, schema)
-            datum = target.datum(value)
-            body: bytes = datum if target.is_raw else _written(target.parsed, datum)
-        except ConvertError as error:
-            raise ConvertError(
-                f"Failed to serialize Avro data from topic {topic}: {error}"
-            ) from error
+    def _written(self, target: _Target, value: object) -> bytes:
+        datum = target.datum(value)
+        body: bytes = datum if target.is_raw else _written(target.parsed, datum)
         return target.prefix + body
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:

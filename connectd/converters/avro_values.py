@@ -72,28 +72,12 @@ def _required(schema: Schema, form: AvroForm) -> checking.Write:
 
 
 def _array(schema: Schema, form: AvroForm) -> checking.Write:
-    element = writer(schema.value_schema, form)
-
-    def write(value: object) -> object:
-        if not isinstance(value, list | tuple):
-            raise checking.invalid(schema, value)
-        return [element(each) for each in value]
-
-    return write
+    return checking.array(schema, writer(schema.value_schema, form))
 
 
 def _map(schema: Schema, form: AvroForm) -> checking.Write:
     key, member = writer(schema.key_schema, form), writer(schema.value_schema, form)
-    is_string_map = form.is_string_map(schema)
-
-    def write(value: object) -> object:
-        if not isinstance(value, dict):
-            raise checking.invalid(schema, value)
-        if is_string_map:
-            return {key(name): member(each) for name, each in value.items()}
-        return [{"key": key(name), "value": member(each)} for name, each in value.items()]
-
-    return write
+    return checking.mapping(schema, key, member, by_name=form.is_string_map(schema))
 
 
 def _struct(schema: Schema, form: AvroForm) -> checking.Write:

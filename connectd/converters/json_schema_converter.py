@@ -23,7 +23,8 @@ from connectd.converters import (
     registry_targets,
 )
 from connectd.converters.json_schema_layout import JsonSchemaForm
-from connectd.converters.registry_settings import REGISTRY_DEF, RegistrySettings, flag
+from connectd.converters.registry_converter import RegistryConverter
+from connectd.converters.registry_settings import REGISTRY_DEF, flag
 from connectd.converters.registry_targets import Offered, Sources, Targets
 from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
@@ -37,29 +38,24 @@ class _Target(NamedTuple):
     payload: registry_checks.Write
 
 
-class JsonSchemaConverter:
+class JsonSchemaConverter(RegistryConverter[_Target]):
     """Keys and values as JSON."""
 
     class_name: ClassVar[str] = "io.confluent.connect.json.JsonSchemaConverter"
+    writing_failed: ClassVar[str] = (
+        "Converting Kafka Connect data to byte[] failed due to serialization error of"
+    )
 
     def __init__(self, spec: ConverterSpec, client: RegistryClient | None = None) -> None:
-        """Made for its settings; ``client`` takes the place of the one that they name.
-
-        Raises:
-            ConfigError: one of the settings cannot be used.
-        """
-        self.spec = spec
-        settings = RegistrySettings.of(spec)
-        self.registry = client or RegistryClient(settings.client)
+        super().__init__(spec, client)
+        settings = self.settings
         self._form = JsonSchemaForm(
             has_decimals_as_numbers=spec.setting("decimal.format", "BASE64").upper() == "NUMERIC",
             allows_additional_properties=flag(spec, "object.additional.properties", default=True),
             lists_required=flag(spec, "use.optional.for.nonrequired"),
             ignores_default_for_nullables=settings.ignore_default_for_nullables,
         )
-        self._targets: Targets[_Target] = Targets(
-            settings, self.registry, offer=self._offer, build=self._build
-        )
+        self._targets = Targets(settings, self.registry, offer=self._offer, build=self._build)
         self._sources: Sources[json_schema_reading.Reader] = Sources(
             settings, self.registry, record=_title, build=self._source
         )
@@ -69,24 +65,8 @@ class JsonSchemaConverter:
         """The registry's keys, and its own."""
         return _CONFIG_DEF
 
-    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
-        """The bytes of a key or value; None for null, which is a tombstone.
-
-        Raises:
-            ConvertError: the value does not fit its schema, or the registry refuses the schema.
-            RetriableError: the registry is away; the same call may succeed later.
-            AccessDeniedError: the registry refuses the login.
-        """
-        if value is None and (schema is None or schema.optional):
-            return None
-        try:
-            target = self._targets.of(topic, schema)
-            return target.prefix + _json_bytes(target.payload(value))
-        except ConvertError as error:
-            raise ConvertError(
-                "Converting Kafka Connect data to byte[] failed due to serialization error of "
-                f"topic {topic}: {error}"
-            ) from error
+    def _written(self, target: _Target, value: object) -> bytes:
+        return target.prefix + _json_bytes(target.payload(value))
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         """The key or value of the bytes; no bytes are null without schema.

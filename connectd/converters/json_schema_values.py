@@ -82,28 +82,12 @@ def _number(schema: Schema, value: object) -> object:
 
 
 def _array(schema: Schema, form: ValueForm) -> checking.Write:
-    element = writer(schema.value_schema, form)
-
-    def write(value: object) -> object:
-        if not isinstance(value, list | tuple):
-            raise checking.invalid(schema, value)
-        return [element(each) for each in value]
-
-    return write
+    return checking.array(schema, writer(schema.value_schema, form))
 
 
 def _map(schema: Schema, form: ValueForm) -> checking.Write:
     key, member = writer(schema.key_schema, form), writer(schema.value_schema, form)
-    is_object = is_string_map(schema)
-
-    def write(value: object) -> object:
-        if not isinstance(value, dict):
-            raise checking.invalid(schema, value)
-        if is_object:
-            return {key(name): member(each) for name, each in value.items()}
-        return [{"key": key(name), "value": member(each)} for name, each in value.items()]
-
-    return write
+    return checking.mapping(schema, key, member, by_name=is_string_map(schema))
 
 
 def _struct(schema: Schema, form: ValueForm) -> checking.Write:

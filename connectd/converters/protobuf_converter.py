@@ -22,7 +22,8 @@ from connectd.converters import (
     registry_targets,
 )
 from connectd.converters.protobuf_layout import ProtobufForm
-from connectd.converters.registry_settings import REGISTRY_DEF, RegistrySettings, flag
+from connectd.converters.registry_converter import RegistryConverter
+from connectd.converters.registry_settings import REGISTRY_DEF, flag
 from connectd.converters.registry_targets import Offered, Targets
 from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
@@ -38,52 +39,30 @@ class _Target(NamedTuple):
     message: protobuf_values.Encode
 
 
-class ProtobufConverter:
+class ProtobufConverter(RegistryConverter[_Target]):
     """Writes keys and values as Protobuf."""
 
     class_name: ClassVar[str] = "io.confluent.connect.protobuf.ProtobufConverter"
+    writing_failed: ClassVar[str] = "Failed to serialize Protobuf data from"
 
     def __init__(self, spec: ConverterSpec, client: RegistryClient | None = None) -> None:
-        """Made for its settings; ``client`` takes the place of the one that they name.
-
-        Raises:
-            ConfigError: one of the settings cannot be used.
-        """
-        self.spec = spec
-        settings = RegistrySettings.of(spec)
-        self.registry = client or RegistryClient(settings.client)
+        super().__init__(spec, client)
+        settings = self.settings
         self._form = ProtobufForm(
             scrubs_names=flag(spec, "scrub.invalid.names"),
             marks_optional=flag(spec, "optional.for.nullables"),
             wraps_nullables=flag(spec, "wrapper.for.nullables"),
             ignores_default_for_nullables=settings.ignore_default_for_nullables,
         )
-        self._targets: Targets[_Target] = Targets(
-            settings, self.registry, offer=self._offer, build=self._build
-        )
+        self._targets = Targets(settings, self.registry, offer=self._offer, build=self._build)
 
     @classmethod
     def config_def(cls) -> ConfigDef:
         """The registry's keys, and its own."""
         return _CONFIG_DEF
 
-    def from_connect_data(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
-        """The bytes of a key or value; None for null, which is a tombstone.
-
-        Raises:
-            ConvertError: the value does not fit its schema, or the registry refuses the schema.
-            RetriableError: the registry is away; the same call may succeed later.
-            AccessDeniedError: the registry refuses the login.
-        """
-        if value is None and (schema is None or schema.optional):
-            return None
-        try:
-            target = self._targets.of(topic, schema)
-            return target.prefix + target.message(value)
-        except ConvertError as error:
-            raise ConvertError(
-                f"Failed to serialize Protobuf data from topic {topic}: {error}"
-            ) from error
+    def _written(self, target: _Target, value: object) -> bytes:
+        return target.prefix + target.message(value)
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         """Null of no bytes; messages are not read: no plugin of this worker reads records.

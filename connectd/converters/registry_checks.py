@@ -62,6 +62,30 @@ def scalar(schema: Schema) -> Write:
     return lambda value: plain(logical.to_stored(schema, value))
 
 
+def array(schema: Schema, element: Write) -> Write:
+    """The function for lists, from that for their elements."""
+
+    def write(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise invalid(schema, value)
+        return [element(each) for each in value]
+
+    return write
+
+
+def mapping(schema: Schema, key: Write, member: Write, *, by_name: bool) -> Write:
+    """The function for maps: members by name, or a list of pairs of ``key`` and ``value``."""
+
+    def write(value: object) -> object:
+        if not isinstance(value, dict):
+            raise invalid(schema, value)
+        if by_name:
+            return {key(name): member(each) for name, each in value.items()}
+        return [{"key": key(name), "value": member(each)} for name, each in value.items()]
+
+    return write
+
+
 def members(schema: Schema, value: object) -> tuple[object, ...]:
     """The values of a struct of that schema, optional or not.
 
