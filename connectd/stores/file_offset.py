@@ -22,9 +22,10 @@ import structlog
 
 from connectd.errors import RetriableError
 from connectd.model.record import SourceOffset, SourcePartition
-from connectd.stores import offset_format
+from connectd.stores import offset_entries, offset_format
 from connectd.stores.file_offset_home import OffsetFile
 from connectd.stores.java_serial import JavaMap
+from connectd.stores.offset_entries import OffsetEntry
 from connectd.stores.offset_table import OffsetTable
 
 _log = structlog.get_logger(__name__)
@@ -33,21 +34,11 @@ CLOSE_S = 5.0
 """How long ``close`` waits for a version that is being written."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Entry:
-    """An offset that was put here; identity tells it from a later one with equal bytes."""
-
-    connector: str
-    partition: SourcePartition
-    offset: SourceOffset | None
-    value: bytes | None
-
-
 @dataclass(eq=False)
 class _Version:
     """Entries that are written together, and the answer that their putters wait for."""
 
-    entries: dict[bytes, _Entry] = field(default_factory=dict)
+    entries: dict[bytes, OffsetEntry] = field(default_factory=dict)
     done: asyncio.Future[None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -129,13 +120,7 @@ class FileOffsetStore:
         self, connector: str, offsets: Mapping[SourcePartition, SourceOffset | None]
     ) -> None:
         """See ``protocols.OffsetStore``."""
-        # Everything is encoded before anything is written: one bad offset fails the whole put.
-        entries = {
-            offset_format.encode_key(connector, partition): _Entry(
-                connector, partition, offset, offset_format.encode_value(offset)
-            )
-            for partition, offset in offsets.items()
-        }
+        entries = offset_entries.encoded(connector, offsets)
         if not entries:
             return
         if self._next is None:
@@ -187,7 +172,7 @@ class FileOffsetStore:
             version.done.exception()  # retrieved here: the putters may have gone
         self._write_next()
 
-    def _withdraw(self, version: _Version, entries: Mapping[bytes, _Entry]) -> None:
+    def _withdraw(self, version: _Version, entries: Mapping[bytes, OffsetEntry]) -> None:
         if version is not self._next:
             return
         for key, entry in entries.items():

@@ -25,7 +25,8 @@ from connectd.kafka.log import CompactedLog
 from connectd.kafka.page import SendResult
 from connectd.kafka.tailing import LogRecord
 from connectd.model.record import SourceOffset, SourcePartition
-from connectd.stores import offset_format, topic_home
+from connectd.stores import offset_entries, offset_format, topic_home
+from connectd.stores.offset_entries import OffsetEntry
 from connectd.stores.offset_table import OffsetTable
 from connectd.stores.topic_home import TopicHome
 
@@ -35,21 +36,11 @@ CLOSE_S = 5.0
 """How long ``close`` waits for offsets that are on their way."""
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """An offset that was put here; identity tells it from a later one with equal bytes."""
-
-    connector: str
-    partition: SourcePartition
-    offset: SourceOffset | None
-    value: bytes | None
-
-
 @dataclass(eq=False)
 class _Page:
     """Entries that are written together, and the answer that their putters wait for."""
 
-    entries: dict[bytes, _Entry] = field(default_factory=dict)
+    entries: dict[bytes, OffsetEntry] = field(default_factory=dict)
     done: asyncio.Future[SendResult] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -83,7 +74,7 @@ class KafkaOffsetStore:
         self._table = OffsetTable()
         self._next: _Page | None = None
         self._in_flight: _Page | None = None
-        self._unread: dict[bytes, _Entry] = {}
+        self._unread: dict[bytes, OffsetEntry] = {}
         self._unread_until: list[tuple[dict[int, int], _Page]] = []
 
     # --- life -------------------------------------------------------------------------------
@@ -150,13 +141,7 @@ class KafkaOffsetStore:
         self, connector: str, offsets: Mapping[SourcePartition, SourceOffset | None]
     ) -> None:
         """See ``protocols.OffsetStore``."""
-        # Everything is encoded before anything is written: one bad offset fails the whole put.
-        entries = {
-            offset_format.encode_key(connector, partition): _Entry(
-                connector, partition, offset, offset_format.encode_value(offset)
-            )
-            for partition, offset in offsets.items()
-        }
+        entries = offset_entries.encoded(connector, offsets)
         if not entries:
             return
         page = self._gather(entries)
@@ -176,7 +161,7 @@ class KafkaOffsetStore:
             raise
         _raise_for(entries, result)
 
-    def _gather(self, entries: Mapping[bytes, _Entry]) -> _Page:
+    def _gather(self, entries: Mapping[bytes, OffsetEntry]) -> _Page:
         if self._next is None:
             self._next = _Page()
         page = self._next
@@ -214,7 +199,7 @@ class KafkaOffsetStore:
         page.done.set_result(result)
         self._send_next()
 
-    def _withdraw(self, page: _Page, entries: Mapping[bytes, _Entry]) -> None:
+    def _withdraw(self, page: _Page, entries: Mapping[bytes, OffsetEntry]) -> None:
         if page is not self._next:
             return  # on its way: nobody can call it back
         for key, entry in entries.items():
@@ -255,7 +240,7 @@ class KafkaOffsetStore:
                 del self._unread[key]
 
 
-def _raise_for(entries: Mapping[bytes, _Entry], result: SendResult) -> None:
+def _raise_for(entries: Mapping[bytes, OffsetEntry], result: SendResult) -> None:
     """Tell a putter of its own refused offsets; those of others are none of its business.
 
     Raises:
