@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
@@ -67,7 +68,11 @@ class TopicReader:
         )
 
     def read_to_end(self, *, deadline_s: float = READ_DEADLINE_S) -> Iterator[TopicRecord]:
-        """Records since the last call; raises HarnessError when the end is not reached in time."""
+        """Records since the last call; raises HarnessError when the end is not reached in time.
+
+        Partitions that are written without pause have no end: take as many records as are wanted
+        and leave the iterator.
+        """
         open_partitions = set(self._partitions(deadline_s))
         self._consumer.assign(
             [
@@ -123,10 +128,13 @@ TRANSIENT_ERRORS = {
 """librdkafka reconnects by itself; the deadline decides."""
 
 
-def read_topic(bootstrap: str, topic: str) -> list[TopicRecord]:
-    """Every record of a topic, partition by partition in order; none if it does not exist."""
+def read_topic(bootstrap: str, topic: str, enough: int | None = None) -> list[TopicRecord]:
+    """Every record of a topic, partition by partition in order; none if it does not exist.
+
+    With ``enough``, no more than so many: a topic that is written without pause has no end.
+    """
     with TopicReader(bootstrap, [topic]) as reader:
-        return list(reader.read_to_end())
+        return list(islice(reader.read_to_end(), enough))
 
 
 def _place_of(message: Message) -> tuple[str, int]:

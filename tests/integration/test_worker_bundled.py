@@ -67,13 +67,13 @@ class Bundled:
         assert answer.status == status, f"{method} {path}: {answer.status} {answer.body}"
         return answer.body
 
-    def records(self) -> list[TopicRecord]:
-        """All records of the topic."""
-        return read_topic(self._bootstrap, self.topic)
+    def records(self, enough: int | None = None) -> list[TopicRecord]:
+        """All records of the topic; with ``enough``, for one that is still written, so many."""
+        return read_topic(self._bootstrap, self.topic, enough)
 
-    def values(self) -> list[bytes | None]:
+    def values(self, enough: int | None = None) -> list[bytes | None]:
         """Their values."""
-        return [record.value for record in self.records()]
+        return [record.value for record in self.records(enough)]
 
     def committed(self) -> list[tuple[bytes | None, bytes | None]]:
         """Keys and values of the connector's records in the offsets topic."""
@@ -87,9 +87,13 @@ class Bundled:
             f"{what} did not happen\n{self.worker.log_tail()}"
         )
 
+    def wait_count(self, count: int) -> None:
+        """Until there are so many records; more may follow."""
+        self.wait(f"{count} records", lambda: len(self.values(count)) == count)
+
     def wait_values(self, count: int) -> list[bytes | None]:
-        """Until there are so many records."""
-        self.wait(f"{count} records", lambda: len(self.values()) >= count)
+        """Until there are so many records; the values of all, of a source that has no more."""
+        self.wait_count(count)
         return self.values()
 
     def wait_state(self, state: str, part: str = "tasks") -> Any:
@@ -192,7 +196,7 @@ def test_a_killed_worker_loses_no_line_and_a_stopped_one_repeats_none(
     bundled.create(
         "killed", "FileStreamSource", file=str(path), batch__size="7", value__converter=_STRINGS
     )
-    bundled.wait_values(100)
+    bundled.wait_count(100)
     bundled.worker.kill9()
     with path.open("ab") as file:
         file.write(b"\n".join(expected[10_000:]) + b"\n")
@@ -279,11 +283,13 @@ def test_numbers_go_on_where_they_have_stopped(bundled: Bundled) -> None:
         key__converter="org.apache.kafka.connect.converters.IntegerConverter",
         value__converter="org.apache.kafka.connect.converters.LongConverter",
     )
-    bundled.wait_values(50)
+    bundled.wait_count(50)
     for _ in range(2):
         bundled.stop_and_settle()
+        count = len(bundled.values())
         bundled.expect(202, "PUT", "/resume")
-        bundled.wait_values(len(bundled.values()) + 50)
+        bundled.wait_count(count + 50)
+    bundled.stop_and_settle()
     values = [int.from_bytes(value or b"", "big") for value in bundled.values()]
     assert values == list(range(len(values)))
     assert {record.key for record in bundled.records()} == {b"\0\0\0\0"}

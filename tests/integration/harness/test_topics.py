@@ -37,6 +37,17 @@ def test_a_topic_that_does_not_exist_has_no_records(
     assert read_topic(kafka_broker.bootstrap, f"{kafka_prefix}nothing") == []
 
 
+@pytest.mark.kafka
+def test_reading_ends_with_as_many_records_as_are_enough(
+    kafka_broker: KafkaBroker, kafka_prefix: str
+) -> None:
+    topic = f"{kafka_prefix}endless"
+    produce(kafka_broker, topic, "a", "b", "c")
+    for enough, values in ((2, [b"a", b"b"]), (9, [b"a", b"b", b"c"])):
+        found = read_topic(kafka_broker.bootstrap, topic, enough)
+        assert [record.value for record in found] == values
+
+
 @pytest.mark.kafka("exact")
 def test_the_markers_of_transactions_are_no_obstacle(
     kafka_broker: KafkaBroker, kafka_prefix: str
