@@ -12,7 +12,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from connectd.converters import protobuf_file
 from connectd.converters import registry_checks as checking
+from connectd.converters.protobuf_file import (
+    WRAPPERS,
+    WRAPPERS_FILE,
+    WRAPPERS_PACKAGE,
+    ProtoField,
+    ProtoFile,
+    ProtoMessage,
+)
 from connectd.errors import ConvertError
 from connectd.model import logical
 from connectd.model.schema import Field, Schema, SchemaType
@@ -53,20 +62,6 @@ LOGICAL: Final = {
     logical.TIME: ("google.type.TimeOfDay", "google/type/timeofday.proto"),
     logical.TIMESTAMP: ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
 }
-WRAPPERS: Final = (
-    ("DoubleValue", "double"),
-    ("FloatValue", "float"),
-    ("Int64Value", "int64"),
-    ("UInt64Value", "uint64"),
-    ("Int32Value", "int32"),
-    ("UInt32Value", "uint32"),
-    ("BoolValue", "bool"),
-    ("StringValue", "string"),
-    ("BytesValue", "bytes"),
-)
-"""Messages of one scalar each, in the order of google/protobuf/wrappers.proto."""
-
-_WRAPPERS_FILE: Final = "google/protobuf/wrappers.proto"
 _META_FILE: Final = "confluent/meta.proto"
 
 
@@ -112,48 +107,6 @@ class Numbered(NamedTuple):
     union: Field | None = None
 
 
-@dataclass
-class ProtoField:
-    """A line of a message."""
-
-    name: str
-    number: int
-    type: str
-    label: str = ""
-    params: dict[str, str] = field(default_factory=dict)
-    one_of: str | None = None
-
-
-@dataclass
-class ProtoMessage:
-    """A message, and the types that are declared inside of it."""
-
-    name: str
-    fields: list[ProtoField] = field(default_factory=list)
-    messages: dict[str, tuple[Schema, ProtoMessage]] = field(default_factory=dict)
-    enums: dict[str, dict[str, int]] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
-    """Names of its fields."""
-
-    def free(self, name: str) -> str:
-        """The name, or one like it, for a type that is declared inside of this message."""
-        free = name
-        if free in self.taken:
-            free = f"{name[:1].upper()}{name[1:]}"
-        while free in self.taken:
-            free += "_"
-        return free
-
-
-@dataclass
-class ProtoFile:
-    """A file of one message, or of all wrappers."""
-
-    package: str
-    messages: list[ProtoMessage]
-    imports: set[str] = field(default_factory=set)
-
-
 def file_of(schema: Schema, form: ProtobufForm) -> ProtoFile:
     """The file of a schema.
 
@@ -161,22 +114,22 @@ def file_of(schema: Schema, form: ProtobufForm) -> ProtoFile:
         ConvertError: Protobuf has nothing like it; the message says what.
     """
     if is_scalar(schema):
-        messages = [ProtoMessage(name, [ProtoField("value", 1, kind)]) for name, kind in WRAPPERS]
-        return ProtoFile("google.protobuf", messages)
+        return protobuf_file.wrappers()
     if schema.type is not SchemaType.STRUCT and not logical.is_logical(schema):
         raise ConvertError(f"Unsupported root schema of type {schema.type.name}")
     if schema.type is not SchemaType.STRUCT or is_union(schema):
         raise ConvertError(f"Unsupported root schema of type {schema.type.name}, {schema.name}")
     package = (schema.name or "").rpartition(".")[0]
-    found = ProtoFile(".".join(form.name(part) for part in package.split(".") if part), [])
-    found.messages.append(_Translation(form, found).message(schema))
+    found = ProtoFile(".".join(form.name(part) for part in package.split(".") if part))
+    message = _Translation(form, found).message(schema)
+    found.messages[message.name] = message
     return found
 
 
 def record_name(schema: Schema, form: ProtobufForm) -> str:
     """The full name of the message of a schema."""
     if is_scalar(schema):
-        return f"google.protobuf.{WRAPPERS[wrapper_index(schema)][0]}"
+        return f"{WRAPPERS_PACKAGE}.{WRAPPERS[wrapper_index(schema)][0]}"
     return ".".join(form.name(part) for part in (schema.name or f"{_UNNAMED}1").split("."))
 
 
@@ -294,8 +247,8 @@ class _Translation:
                     raise ConvertError(f"Protobuf has no maps with keys of {key.type.name}")
                 kind, label = f"map<{key_type}, {self._type(parent, value)}>", ""
             case _ if self.form.is_wrapped(schema):
-                self.file.imports.add(_WRAPPERS_FILE)
-                kind = f"google.protobuf.{WRAPPERS[wrapper_index(schema)][0]}"
+                self.file.imports.add(WRAPPERS_FILE)
+                kind = f"{WRAPPERS_PACKAGE}.{WRAPPERS[wrapper_index(schema)][0]}"
                 label = ""
             case _:
                 kind = self._type(parent, schema)

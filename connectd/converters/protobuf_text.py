@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from connectd.converters.protobuf_layout import ProtoField, ProtoFile, ProtoMessage
+from connectd.converters.protobuf_file import ProtoField, ProtoFile, ProtoMessage
 
 _INDENT = "  "
 
@@ -24,7 +24,7 @@ def _file(file: ProtoFile) -> Iterator[str]:
         yield f'import "{name}";'
     if file.imports:
         yield ""
-    for position, message in enumerate(file.messages):
+    for position, message in enumerate(file.messages.values()):
         if position:
             yield ""
         yield from _message(message)
@@ -43,7 +43,7 @@ def _message(message: ProtoMessage) -> Iterator[str]:
                 if choice.one_of == each.one_of:
                     yield f"{_INDENT * 2}{_field(choice)}"
             yield f"{_INDENT}}}"
-    for _, nested in message.messages.values():
+    for nested in message.messages.values():
         yield ""
         yield from (f"{_INDENT}{line}" if line else "" for line in _message(nested))
     for name, numbers in message.enums.items():
@@ -56,6 +56,7 @@ def _message(message: ProtoMessage) -> Iterator[str]:
 
 def _field(line: ProtoField) -> str:
     label = f"{line.label} " if line.label else ""
+    kind = line.type if line.key is None else f"map<{line.key}, {line.type}>"
     options = ""
     if line.params:
         params = ", ".join(
@@ -63,4 +64,4 @@ def _field(line: ProtoField) -> str:
             for key, text in line.params.items()
         )
         options = f" [(confluent.field_meta) = {{params: [{params}]}}]"
-    return f"{label}{line.type} {line.name} = {line.number}{options};"
+    return f"{label}{kind} {line.name} = {line.number}{options};"

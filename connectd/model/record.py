@@ -65,6 +65,9 @@ class SourceRecord:
     """One record as Connect data, on its way through transforms and converters.
 
     ``origin`` names the item for messages of errors (table and key), never its content.
+    ``offset_after`` gives the position once this record and all before it are acknowledged; None
+    where there is no position between it and the next one. It is asked only when a page is cut
+    because a later record of it fails; otherwise the position of the page is all that is needed.
     """
 
     topic: str
@@ -76,6 +79,7 @@ class SourceRecord:
     timestamp_ms: int | None = None
     headers: list[tuple[str, Schema | None, object]] = field(default_factory=list)
     origin: str = ""
+    offset_after: Callable[[], SourceOffset] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,10 @@ and the connector's ``ErrorPolicy`` decides what becomes of a bad one. A record 
 drops is simply not there: its page is acknowledged without it. Order is kept in all cases, since
 one page is encoded by one thread from its first record to its last.
 
+A failure that ends the task cuts the page: what came before it is the page then, and ``ended_by``
+says why there is no more. So a bad record keeps back nothing but itself and what follows it, as in
+Kafka Connect.
+
 Something outside that is away (``RetriableError``) interrupts the work between two records; calling
 again goes on with the record that was interrupted. Who calls, and when, is ``preparation``'s
 business.
@@ -31,6 +35,7 @@ from connectd.model.record import (
     EncodedPage,
     RoutedPage,
     RoutedRecord,
+    SourceOffset,
     SourceRecord,
 )
 from connectd.pipeline.tolerance import ErrorPolicy, Failure, Stage, ToleranceExceededError
@@ -67,12 +72,16 @@ class PageEncoding:
     which the caller counts). The page is let go of when it is encoded: its bytes are in the
     producer's buffer then, and a second copy of every page under way would double the memory of a
     slow broker.
+
+    ``ended_by`` is the failure that ends the task, if there is one; ``offset_reached`` is the
+    position before it.
     """
 
     def __init__(self, payload: BatchPayload, converters: Converters, policy: ErrorPolicy) -> None:
         self.failures: list[Failure] = []
         self.failure_count = 0
         self.attempts_failed = self.retries = 0
+        self.ended_by: FatalTaskError | None = None
         self._converters = converters
         self._policy = policy
         self._source = f"{type(payload).__module__}.{type(payload).__qualname__}"
@@ -83,6 +92,7 @@ class PageEncoding:
         self._interrupted: Failure | None = None
         self._entries_done = 0
         self._done: list[RoutedRecord] = []
+        self._offset_after: Callable[[], SourceOffset] | None = None
 
     @property
     def is_direct(self) -> bool:
@@ -100,13 +110,10 @@ class PageEncoding:
         return self._entries_done
 
     def __call__(self) -> Encoded:
-        """The page as bytes.
+        """The page as bytes, up to what ended the task: see ``ended_by``.
 
         Raises:
-            ToleranceExceededError: a record failed and may not be skipped; nothing of the page is
-                to be sent.
             RetriableError: interrupted, see the module's docstring.
-            FatalTaskError: a record has a timestamp that is none.
         """
         payload, self._payload = self._payload, None
         if payload is not None:
@@ -117,20 +124,28 @@ class PageEncoding:
         elif self._interrupted is None:
             raise InvariantError("a page is encoded a second time")
         self._interrupted = None
-        while (entry := self._next_entry()) is not None:
-            self._pass(entry)
+        try:
+            while self.ended_by is None and (entry := self._next_entry()) is not None:
+                self._pass(entry)
+        except FatalTaskError as error:
+            self.ended_by = error
+        if self.ended_by is None:
+            self._offset_after = None  # it may hold on to the page
         done, self._done = self._done, []
         return RoutedPage(done)
 
     def give_up(self) -> None:
         """Enough has been tried: what interrupted the work is a failure of its record.
 
-        Raises:
-            ToleranceExceededError: it may not be skipped.
+        The next call goes on behind it or, when it may not be skipped, ends with what there is.
         """
         if self._interrupted is None:
             raise InvariantError("a page that was not interrupted is given up")
         self._fail(self._interrupted)
+
+    def offset_reached(self) -> SourceOffset | None:
+        """The last position that all records before ``ended_by`` give; None: the page has none."""
+        return None if self._offset_after is None else self._offset_after()
 
     def _encoded_directly(self) -> EncodedPage | None:
         direct, self._direct = self._direct, None
@@ -196,11 +211,15 @@ class PageEncoding:
         self.failure_count += 1
         if len(self.failures) < _FAILURES_KEPT_MAX:
             self.failures.append(failure)
-        if not self._policy.tolerates_all:
-            raise ToleranceExceededError(failure)
-        self._finish_entry()
+        if self._policy.tolerates_all:
+            self._finish_entry()
+        else:
+            self.ended_by = ToleranceExceededError(failure)
 
     def _finish_entry(self) -> None:
+        entry = self._current
+        if isinstance(entry, SourceRecord) and entry.offset_after is not None:
+            self._offset_after = entry.offset_after
         self._current = None
         self._entries_done += 1
 

@@ -40,6 +40,17 @@ class FrontierEntry:
         self.on_committed = on_committed
         self.is_resolved = False
 
+    def cut(self, offset: SourceOffset) -> None:
+        """Stand only for the first part of the batch, up to this position: the rest has failed.
+
+        The rest stays behind it as an entry of its own that never resolves.
+        """
+        if self.is_resolved:
+            raise InvariantError(f"frontier entry of {self.partition} cut after it was resolved")
+        self._frontier.insert_blocker(self)
+        self.offset = offset
+        self.on_acked = None
+
     def resolve(self) -> None:
         """All records of this entry are acknowledged."""
         if self.is_resolved:
@@ -112,6 +123,13 @@ class AckFrontier:
             del self._queues[partition]
         if has_moved and self._on_committable is not None:
             self._on_committable(is_urgent)
+
+    def insert_blocker(self, entry: FrontierEntry) -> None:
+        """Let nothing behind this entry be committed any more (called by entries)."""
+        queue = self._queues[entry.partition]
+        rest = FrontierEntry(self, entry.partition, entry.offset, entry.on_acked, None)
+        queue.insert(queue.index(entry) + 1, rest)
+        self._entries += 1
 
     def take(self) -> Committable:
         """Hand over everything that may be committed now; ``give_back`` it if that fails."""

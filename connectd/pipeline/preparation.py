@@ -87,8 +87,7 @@ class PagePreparation:
         """What the producer's thread is to call for the bytes of a page.
 
         Raises:
-            ToleranceExceededError: a record failed and may not be skipped.
-            FatalTaskError: a record cannot be sent at all, or its topic cannot be created.
+            FatalTaskError: a topic may not be written to, or cannot be created.
         """
         if encoding.is_direct and not self._topics.creates:
             return lambda: self._topics.checked(encoding())

@@ -36,7 +36,7 @@ from connectd.pipeline.encoding import Converters, PageEncoding
 from connectd.pipeline.failure_reports import ErrorStatistics, FailureReports, delivery_error
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
 from connectd.pipeline.preparation import Encoder, PagePreparation
-from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
+from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
 from connectd.plugins.spi import SourceTask, TaskContext
 
@@ -279,13 +279,13 @@ class SourceTaskRunner:
                     encode=encode, on_done=lambda result: self._on_sent(entry, encoding, result)
                 )
             )
-        except BaseException as error:
+        except BaseException:
             # Never handed over: nothing will be acknowledged. The entry stays and blocks its
             # partition, so that nothing behind it is committed.
             self._on_settled()
-            if isinstance(error, ToleranceExceededError):
-                self._failures.report(entry, encoding)
             raise
+        if encoding.ended_by is not None:
+            raise encoding.ended_by  # its first part is on its way; nothing may follow
 
     def _on_settled(self) -> None:
         self._in_flight -= 1
@@ -308,7 +308,14 @@ class SourceTaskRunner:
         self._acked += result.records - result.failure_count
         if result.records:
             self._report_topics(result.topics)
-        entry.resolve()
+        if encoding.ended_by is None:
+            entry.resolve()
+            return
+        offset = encoding.offset_reached()
+        if offset is not None:
+            entry.cut(offset)
+            entry.resolve()
+        self._fail(encoding.ended_by)
 
     def _report_topics(self, topics: tuple[str, ...]) -> None:
         for topic in topics:

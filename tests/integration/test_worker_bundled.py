@@ -216,6 +216,34 @@ def test_a_killed_worker_loses_no_line_and_a_stopped_one_repeats_none(
     assert bundled.wait_values(count + 1)[count:] == [b"more"]
 
 
+def test_a_line_that_fails_keeps_back_none_before_it_and_comes_first_when_that_is_mended(
+    bundled: Bundled, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"1\n2\nthree\n4\n")
+    keys = {
+        "file": str(path),
+        "value__converter": _STRINGS,
+        "transforms": "number",
+        "transforms__number__type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms__number__spec": "int32",
+    }
+    bundled.create("mended", "FileStreamSource", **keys)
+    trace = bundled.wait_state("FAILED")["trace"]
+    assert "Tolerance exceeded in error handler" in trace
+    assert bundled.values() == [b"1", b"2"]
+    assert bundled.expect(200, "GET", "/topics")["mended"]["topics"] == [bundled.topic]
+    (stored,) = bundled.stop_and_settle()
+    assert stored["offset"] == {"position": 4}
+
+    config = bundled.expect(200, "GET", "/config")
+    for key in [key for key in config if key.startswith("transforms")]:
+        del config[key]
+    bundled.expect(200, "PUT", "/config", config)
+    bundled.expect(202, "PUT", "/resume")
+    assert bundled.wait_values(4) == [b"1", b"2", b"three", b"4"]
+
+
 def test_headers_pass_the_header_converter(bundled: Bundled, tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_bytes(b"a\n")

@@ -30,6 +30,7 @@ from connectd.model.record import (
     ConverterSpec,
     EncodedPage,
     EncodedRecord,
+    SourceOffset,
     SourceRecord,
 )
 from connectd.model.schema import Struct
@@ -97,12 +98,14 @@ class StreamPayload:
     """Records of one GetRecords page, as ``c``, ``u`` and ``d``.
 
     The document shows the new image, or the key attributes where the stream has none (always on a
-    deletion, which in envelope 0.1 has an empty document instead).
+    deletion, which in envelope 0.1 has an empty document instead). ``offset_after`` gives the
+    position of the shard behind a record, should the page have to end there.
     """
 
     plan: TablePlan
     info: SourceInfo
     records: Sequence[StreamRecord]
+    offset_after: Callable[[StreamRecord], SourceOffset] | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -122,9 +125,13 @@ class StreamPayload:
             except ConvertError as error:
                 yield _named(error, origin)
                 continue
-            yield _source_record(plan, key, value, origin)
+            change = _source_record(plan, key, value, origin)
             if facts.operation is Operation.DELETE:
-                yield _source_record(plan, key, None, origin)
+                yield change
+                change = _source_record(plan, key, None, origin)
+            if self.offset_after is not None:  # behind the last of them: an entry is not cut
+                change.offset_after = functools.partial(self.offset_after, record)
+            yield change
 
     def page_encoder(
         self, key: ConverterSpec, value: ConverterSpec

@@ -17,7 +17,7 @@ time to time (field case O06), so that a restart can tell quiet from lost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -49,7 +49,7 @@ from connectd.errors import (
     TrimmedDataError,
 )
 from connectd.model.ids import SequenceNumber
-from connectd.model.record import BatchPayload, RecordBatch
+from connectd.model.record import BatchPayload, RecordBatch, SourceOffset
 
 _log = structlog.get_logger(__name__)
 
@@ -269,11 +269,11 @@ class ShardReader:
 
     def _batch(self, records: Sequence[StreamRecord]) -> RecordBatch:
         """The emission for records not delivered before; what is not wanted is left out."""
-        last = records[-1]
-        self.position = self.position.after(
-            SequenceNumber(last.sequence_number), int(last.created_s * 1000)
+        before = self.position
+        self.position = _behind(before, records[-1])
+        return self._emission(
+            self._wanted(records), lambda record: _behind(before, record).to_offset()
         )
-        return self._emission(self._wanted(records))
 
     def _is_heartbeat_due(self) -> bool:
         if self._unacked:
@@ -283,7 +283,11 @@ class ShardReader:
         is_due = self._scope.clock.monotonic() - self._emitted_s >= self._settings.heartbeat_s
         return is_due and self._empty_pages >= TIP_PAGES
 
-    def _emission(self, records: Sequence[StreamRecord]) -> RecordBatch:
+    def _emission(
+        self,
+        records: Sequence[StreamRecord],
+        offset_after: Callable[[StreamRecord], SourceOffset] | None = None,
+    ) -> RecordBatch:
         self._unacked += 1
         self._is_durable = True
         self._emitted_s = self._scope.clock.monotonic()
@@ -293,7 +297,8 @@ class ShardReader:
             self._unacked -= 1
             self._scope.progress.records_sent += count
 
-        payload: BatchPayload = StreamPayload(self._rules.plan, self._rules.info, records)
+        rules = self._rules
+        payload: BatchPayload = StreamPayload(rules.plan, rules.info, records, offset_after)
         if not self._scope.config.messages.tombstones:
             payload = WithoutTombstones(payload)
         return RecordBatch(self._partition, self.position.to_offset(), payload, on_acked)
@@ -353,3 +358,7 @@ def is_ttl_delete(record: StreamRecord) -> bool:
     return (
         members.get("type") == "Service" and members.get("principalid") == "dynamodb.amazonaws.com"
     )
+
+
+def _behind(position: ShardPosition, record: StreamRecord) -> ShardPosition:
+    return position.after(SequenceNumber(record.sequence_number), int(record.created_s * 1000))

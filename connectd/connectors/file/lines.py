@@ -8,7 +8,7 @@ give the same lines and positions in whatever pieces they are fed. Pure.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from connectd.errors import FatalTaskError
 
@@ -29,6 +29,13 @@ def text_of(line: bytes) -> str:
     except UnicodeDecodeError:
         # An encoded surrogate is one wrong character for Java, and three wrong bytes for Python.
         return _SURROGATE.sub(_REPLACEMENT, line).decode("utf-8", errors="replace")
+
+
+class Line(NamedTuple):
+    """A line without its end, and the position behind that end."""
+
+    data: bytes
+    position: int
 
 
 class LineSplitter:
@@ -57,9 +64,9 @@ class LineSplitter:
                 "is this a text file?"
             )
 
-    def take(self, lines_max: int) -> list[bytes]:
-        """The next complete lines, without their ends; none: feed more."""
-        lines: list[bytes] = []
+    def take(self, lines_max: int) -> list[Line]:
+        """The next complete lines; none: feed more."""
+        lines: list[Line] = []
         waiting, begin, search = self._waiting, 0, self._searched
         while len(lines) < lines_max:
             end = _END.search(waiting, search)
@@ -67,8 +74,9 @@ class LineSplitter:
                 # A last \r is looked at again, together with what comes after it.
                 search = len(waiting) - waiting.endswith(b"\r")
                 break
-            lines.append(bytes(waiting[begin : end.start()]))
+            data = bytes(waiting[begin : end.start()])
             begin = search = end.end()
+            lines.append(Line(data, self.position + begin))
         self.position += begin
         self._searched = search - begin
         del waiting[:begin]

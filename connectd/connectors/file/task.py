@@ -9,6 +9,7 @@ off by mistake, and reading it from the start would repeat everything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 import structlog
@@ -17,7 +18,7 @@ from connectd.aio.backoff import Backoff, retry
 from connectd.aio.clock import wall_ms
 from connectd.connectors.file import offsets
 from connectd.connectors.file.config import FileSourceConfig
-from connectd.connectors.file.lines import LineSplitter, text_of
+from connectd.connectors.file.lines import Line, LineSplitter, text_of
 from connectd.connectors.file.reading import (
     BackgroundReader,
     FollowedFile,
@@ -27,7 +28,7 @@ from connectd.connectors.file.reading import (
 )
 from connectd.errors import FatalTaskError, InvariantError
 from connectd.model.cluster import Config
-from connectd.model.record import Emission, RecordBatch, RecordList, SourceRecord
+from connectd.model.record import Emission, RecordBatch, RecordList, SourceOffset, SourceRecord
 from connectd.model.schema import STRING
 from connectd.plugins.spi import TaskContext
 
@@ -86,23 +87,28 @@ class FileStreamSourceTask:
                 await self._context.services.clock.sleep(LOOK_AGAIN_S)
         return [self._batch(self._config, lines, wall_ms(self._context.services.clock))]
 
-    def _batch(self, config: FileSourceConfig, lines: list[bytes], now_ms: int) -> RecordBatch:
+    def _batch(self, config: FileSourceConfig, lines: list[Line], now_ms: int) -> RecordBatch:
         records = [
             SourceRecord(
                 topic=config.topic,
                 key_schema=None,
                 key=None,
                 value_schema=STRING,
-                value=text_of(line),
+                value=text_of(line.data),
                 timestamp_ms=now_ms,
+                offset_after=partial(self._offset_at, config, line.position),
             )
             for line in lines
         ]
         return RecordBatch(
             source_partition=offsets.partition_of(config.path),
-            source_offset=offsets.offset_at(None if config.path is None else self._lines.position),
+            source_offset=self._offset_at(config, self._lines.position),
             payload=RecordList(records),
         )
+
+    @staticmethod
+    def _offset_at(config: FileSourceConfig, position: int) -> SourceOffset:
+        return offsets.offset_at(None if config.path is None else position)
 
     async def stop(self) -> None:
         """Let go of the file; does not wait for a read that hangs."""

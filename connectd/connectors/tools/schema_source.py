@@ -9,6 +9,7 @@ the Kafka partition of its own number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from connectd.connectors.tools import declared, numbering
@@ -108,6 +109,7 @@ class SchemaSourceTask:
             value_schema=value.schema,
             value=value,
             kafka_partition=self._id,
+            offset_after=partial(numbering.offset_after, number),
         )
 
     async def stop(self) -> None:

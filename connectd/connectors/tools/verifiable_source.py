@@ -8,6 +8,7 @@ of the number alone). The key is the number of the task.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from connectd.aio.clock import Clock, wall_ms
@@ -91,6 +92,7 @@ class VerifiableSourceTask:
             key=self._id,
             value_schema=INT64 if complete is None else complete.schema,
             value=number if complete is None else complete,
+            offset_after=partial(numbering.offset_after, number),
         )
 
     def _complete(self, number: int, now_ms: int) -> Struct:

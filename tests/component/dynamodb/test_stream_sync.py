@@ -12,7 +12,7 @@ from connectd.errors import (
     ThrottledError,
     TransientNetworkError,
 )
-from connectd.model.record import RecordBatch, Seal
+from connectd.model.record import RecordBatch, Seal, SourceRecord
 from tests.component.dynamodb.account import Account, FakeTable
 from tests.component.dynamodb.rig import Rig, new_account, virtual
 
@@ -48,6 +48,30 @@ def test_s01_a_child_that_is_listed_late_is_read(hidden: int) -> None:
         await rig.stop()
 
     virtual(scenario)()
+
+
+@virtual
+async def test_the_position_behind_a_change_is_that_of_a_page_which_ends_there() -> None:
+    _, table, rig = await in_sync()
+    pages: list[RecordBatch] = []
+
+    def keep(emission: RecordBatch | Seal) -> None:
+        if isinstance(emission, RecordBatch) and len(emission.payload):
+            pages.append(emission)
+
+    rig.on_emission = keep
+    for number in range(3):
+        table.put(f"k{number}", number)
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    offsets = [
+        (entry.offset_after and entry.offset_after(), page.source_offset)
+        for page in pages
+        for entry in page.payload.source_records()
+        if isinstance(entry, SourceRecord)
+    ]
+    assert len({str(after) for after, _ in offsets}) == 3
+    assert offsets[-1][0] == offsets[-1][1]
+    await rig.stop()
 
 
 @virtual

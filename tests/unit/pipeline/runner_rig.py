@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from connectd.aio.clock import LoopClock
@@ -70,17 +71,21 @@ class TextConverter:
 
 @dataclass
 class TextPayload:
-    """A page of texts; ``direct`` offers an encoder of its own."""
+    """A page of texts; ``direct`` offers an encoder of its own, ``positions`` one behind each."""
 
     values: list[str]
     direct: bool = False
+    positions: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
 
     def source_records(self) -> Iterator[SourceRecord | RecordError]:
         for value in self.values:
-            yield SourceRecord("demo-orders", None, value, None, value)
+            record = SourceRecord("demo-orders", None, value, None, value)
+            if self.positions:
+                record.offset_after = partial(dict, behind=value)
+            yield record
 
     def page_encoder(
         self, key: ConverterSpec, value: ConverterSpec
@@ -134,11 +139,23 @@ class ScriptedTask:
 
 @dataclass
 class HeldProducer:
-    """Encodes at once, answers when told: acknowledgements in any order."""
+    """Encodes at once, or when told; answers when told: acknowledgements in any order."""
 
     sent: list[tuple[SendJob, Encoded | ConnectdError]] = field(default_factory=list)
+    waiting: list[SendJob] | None = None
 
     async def send(self, job: SendJob) -> None:
+        if self.waiting is None:
+            self._encode(job)
+        else:
+            self.waiting.append(job)
+
+    def encode_waiting(self) -> None:
+        waiting, self.waiting = self.waiting or [], None
+        for job in waiting:
+            self._encode(job)
+
+    def _encode(self, job: SendJob) -> None:
         try:
             self.sent.append((job, job.encode()))
         except ConnectdError as error:
@@ -276,8 +293,8 @@ class Rig:
         return [write[SHARD] for write in self.writer.writes]
 
 
-def batch(number: int, *values: str, direct: bool = False) -> RecordBatch:
-    return RecordBatch(SHARD, {"n": number}, TextPayload(list(values), direct))
+def batch(number: int, *values: str, direct: bool = False, positions: bool = False) -> RecordBatch:
+    return RecordBatch(SHARD, {"n": number}, TextPayload(list(values), direct, positions))
 
 
 def virtual(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from connectd.errors import ConvertError, FatalTaskError, TransformError
 from connectd.model.record import (
     ConverterSpec,
@@ -90,11 +88,11 @@ def test_transforms_see_every_record_and_may_drop_it() -> None:
     assert encoding.failure_count == 0
 
 
-def test_a_record_that_a_transform_refuses_fails_the_page_or_is_skipped() -> None:
-    strict = PageEncoding(_Page(_records(1, 3)), _converters(transformed=True), ErrorPolicy())
-    with pytest.raises(ToleranceExceededError) as raised:
-        strict()
-    assert str(raised.value.__cause__) == "not three"
+def test_a_record_that_a_transform_refuses_cuts_the_page_or_is_skipped() -> None:
+    strict = PageEncoding(_Page(_records(1, 3, 2)), _converters(transformed=True), ErrorPolicy())
+    assert strict().topics == ("t1",)
+    assert isinstance(strict.ended_by, ToleranceExceededError)
+    assert str(strict.ended_by.__cause__) == "not three"
     tolerant = PageEncoding(
         _Page(_records(1, 3, 2)), _converters(transformed=True), ErrorPolicy(tolerates_all=True)
     )
@@ -133,5 +131,26 @@ def test_a_time_before_1970_fails_the_task_whatever_is_tolerated() -> None:
     encoding = PageEncoding(
         RecordList([record]), _converters(transformed=False), ErrorPolicy(tolerates_all=True)
     )
-    with pytest.raises(FatalTaskError, match="Invalid record timestamp -2"):
-        encoding()
+    assert encoding() == RoutedPage([])
+    assert isinstance(encoding.ended_by, FatalTaskError)
+    assert str(encoding.ended_by) == "Invalid record timestamp -2"
+
+
+def test_a_page_that_is_cut_knows_the_last_position_before_the_record_that_failed() -> None:
+    def positioned(value: int, number: int | None) -> SourceRecord:
+        after = None if number is None else lambda: {"n": number}
+        return SourceRecord("t", None, None, None, value, offset_after=after)
+
+    def reached(*records: SourceRecord) -> tuple[int, object]:
+        work = PageEncoding(RecordList(records), _converters(transformed=True), ErrorPolicy())
+        page = work()
+        assert work.ended_by is not None
+        return len(page.records), work.offset_reached()
+
+    bad = positioned(3, 9)
+    assert reached(bad, positioned(1, 1)) == (0, None)
+    assert reached(positioned(1, 1), bad) == (1, {"n": 1})
+    # The records of one change have their position behind the last of them.
+    assert reached(positioned(1, 1), positioned(1, None), bad) == (2, {"n": 1})
+    # One that a transform drops has passed too.
+    assert reached(positioned(1, 1), positioned(0, 2), bad) == (1, {"n": 2})

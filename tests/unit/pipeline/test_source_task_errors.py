@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from structlog.testing import capture_logs
 
+from connectd.errors import FatalTaskError
+from connectd.kafka.producer import RecordFailure
 from connectd.pipeline.failure_reports import ErrorStatistics
 from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
 from tests.kit.virtual_time import run_virtual
@@ -56,6 +59,7 @@ def test_a_failed_record_is_logged_before_the_task_fails_and_only_on_request_wit
         rig = Rig([batch(1, "a", "bad")], errors=policy)
         with capture_logs() as lines:
             await rig.begin()
+            rig.producer.answer(0)
             await rig.end()
         assert isinstance(rig.failure, ToleranceExceededError)
         statistics = rig.runner.statistics().errors
@@ -84,5 +88,66 @@ def test_a_page_whose_records_are_all_skipped_moves_the_position() -> None:
         await rig.end()
         assert rig.committed == [{"n": 1}]
         assert rig.topics == []
+
+    virtual(scenario)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_what_comes_before_a_record_that_ends_the_task_is_delivered_and_committed(
+    direct: bool,
+) -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a", "b", "bad", "c", direct=direct, positions=True)])
+        await rig.begin()
+        assert rig.sent_values() == [b"a", b"b"]
+        rig.producer.answer(0)
+        await rig.end()
+        assert isinstance(rig.failure, ToleranceExceededError)
+        assert rig.committed == [{"behind": "b"}]
+        assert rig.topics == ["demo-orders"]
+        assert rig.runner.statistics().records_acked == 2
+        assert rig.tails_left == ["tail"]
+
+    virtual(scenario)
+
+
+def test_a_page_without_positions_is_delivered_up_to_the_record_and_comes_again() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a"), batch(2, "b", "bad")])
+        await rig.begin()
+        rig.producer.answer(0)
+        rig.producer.answer(1)
+        await rig.end()
+        assert rig.sent_values() == [b"a", b"b"]
+        assert rig.committed == [{"n": 1}]
+        assert rig.tails_left == ["tail"]
+
+    virtual(scenario)
+
+
+def test_nothing_behind_a_page_that_was_cut_is_committed() -> None:
+    async def scenario() -> None:
+        # Pages of the direct path are encoded late: the second was submitted before the first
+        # was found to be bad.
+        rig = Rig([batch(1, "a", "bad", direct=True, positions=True), batch(2, "b", direct=True)])
+        rig.producer.waiting = []
+        await rig.begin()
+        rig.producer.encode_waiting()
+        rig.producer.answer(1)
+        rig.producer.answer(0)
+        await rig.end()
+        assert rig.committed == [{"behind": "a"}]
+
+    virtual(scenario)
+
+
+def test_what_came_before_is_not_committed_when_kafka_refuses_it() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a", "bad", positions=True)])
+        await rig.begin()
+        rig.producer.answer(0, RecordFailure(b"a", "demo-orders", FatalTaskError("too large")))
+        await rig.end()
+        assert rig.committed == []
+        assert rig.runner.statistics().errors.record_errors == 2
 
     virtual(scenario)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -123,6 +124,18 @@ def test_a_deletion_in_envelope_1_0_holds_the_key_and_is_followed_by_a_tombstone
         b'"op":"d","ts_ms":1557387726000}',
     )
     assert tombstone == (b'{"id":"5028"}', None)
+
+
+def test_a_page_of_a_stream_may_end_behind_each_change_and_not_before_its_tombstone() -> None:
+    records = [items.stream_record(event, _KEY) for event in ("MODIFY", "REMOVE")]
+    page = _stream(EnvelopeSettings("1.0"), *records)
+    placed = replace(page, offset_after=lambda record: {"behind": record.event_name})
+    offsets = [
+        entry.offset_after and entry.offset_after()
+        for entry in placed.source_records()
+        if isinstance(entry, SourceRecord)
+    ]
+    assert offsets == [{"behind": "MODIFY"}, None, {"behind": "REMOVE"}]
 
 
 def test_a_deletion_in_envelope_0_1_has_an_empty_document() -> None:
