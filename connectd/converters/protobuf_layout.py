@@ -207,6 +207,24 @@ def _number(member: Field, text: str) -> int:
 
 
 @dataclass
+class _Parent:
+    """A message that types are declared inside of, the names of its fields, and those types."""
+
+    message: ProtoMessage
+    taken: set[str]
+    schemas: dict[str, Schema] = field(default_factory=dict)
+
+    def free(self, name: str) -> str:
+        """The name, or one like it, for a type that is declared inside of the message."""
+        free = name
+        if free in self.taken:
+            free = f"{name[:1].upper()}{name[1:]}"
+        while free in self.taken:
+            free += "_"
+        return free
+
+
+@dataclass
 class _Translation:
     form: ProtobufForm
     file: ProtoFile
@@ -215,10 +233,11 @@ class _Translation:
     def message(self, schema: Schema) -> ProtoMessage:
         found = ProtoMessage(self._message_name(schema))
         fields = numbered(schema)
-        found.taken = {self.form.name(each.field.name) for each in fields}
-        found.taken |= {self.form.name(_one_of_name(each.union)) for each in fields if each.union}
+        taken = {self.form.name(each.field.name) for each in fields}
+        taken |= {self.form.name(_one_of_name(each.union)) for each in fields if each.union}
+        parent = _Parent(found, taken)
         for number, member, union in fields:
-            line = self._field(found, number, member)
+            line = self._field(parent, number, member)
             if union is not None:
                 line.one_of, line.label = self.form.name(_one_of_name(union)), ""
             found.fields.append(line)
@@ -230,8 +249,8 @@ class _Translation:
         self.unnamed += 1
         return f"{_UNNAMED}{self.unnamed}"
 
-    def _field(self, parent: ProtoMessage, number: int, member: Field) -> ProtoField:
-        schema, name = member.schema, self.form.name(member.name)
+    def _field(self, parent: _Parent, number: int, member: Field) -> ProtoField:
+        schema, name, key_type = member.schema, self.form.name(member.name), None
         match schema.type:
             case SchemaType.ARRAY:
                 element = _part(schema.value_schema)
@@ -245,7 +264,7 @@ class _Translation:
                 key_type = scalar_type(key) if is_scalar(key) else key.type.value
                 if key_type not in KEY_TYPES:
                     raise ConvertError(f"Protobuf has no maps with keys of {key.type.name}")
-                kind, label = f"map<{key_type}, {self._type(parent, value)}>", ""
+                kind, label = self._type(parent, value), ""
             case _ if self.form.is_wrapped(schema):
                 self.file.imports.add(WRAPPERS_FILE)
                 kind = f"{WRAPPERS_PACKAGE}.{WRAPPERS[wrapper_index(schema)][0]}"
@@ -254,12 +273,13 @@ class _Translation:
                 kind = self._type(parent, schema)
                 is_plain = is_scalar(schema) or is_enum(schema)
                 label = "optional" if self.form.has_presence(schema) and is_plain else ""
-        return ProtoField(name, number, kind, label, self._params(schema))
+        params = self._params(schema.value_schema or schema)
+        return ProtoField(name, number, kind, label, params, key=key_type)
 
-    def _type(self, parent: ProtoMessage, schema: Schema) -> str:
+    def _type(self, parent: _Parent, schema: Schema) -> str:
         if is_enum(schema):
             name = parent.free(self.form.name((schema.parameter(ENUM) or "").rpartition(".")[2]))
-            parent.enums[name] = symbols(schema)
+            parent.message.enums[name] = symbols(schema)
             return name
         if schema.type is SchemaType.STRUCT:
             return self._nested(parent, schema)
@@ -269,21 +289,22 @@ class _Translation:
             return kind
         return scalar_type(schema)
 
-    def _nested(self, parent: ProtoMessage, schema: Schema) -> str:
+    def _nested(self, parent: _Parent, schema: Schema) -> str:
         if is_union(schema):
             raise ConvertError("a union can be the field of a struct, and nothing else")
         message = self.message(schema)
         message.name = name = parent.free(message.name)
-        earlier, _ = parent.messages.setdefault(name, (schema, message))
+        parent.message.messages.setdefault(name, message)
+        earlier = parent.schemas.setdefault(name, schema)
         if (earlier.name, earlier.fields) != (schema.name, schema.fields):
             raise ConvertError(
-                f"two types of {parent.name} would both be named {name}; rename one with a "
-                "transform (SetSchemaMetadata)"
+                f"two types of {parent.message.name} would both be named {name}; rename one with "
+                "a transform (SetSchemaMetadata)"
             )
         return name
 
     def _params(self, schema: Schema) -> dict[str, str]:
-        """What Protobuf itself does not know of a field's schema."""
+        """What Protobuf itself does not know of a field's schema, or of its elements."""
         found = {}
         if schema.name == logical.DECIMAL:
             precision = schema.parameter(_PRECISION)
@@ -298,7 +319,7 @@ class _Translation:
 
 
 def _one_of_name(union: Field) -> str:
-    return (union.schema.name or "").removeprefix(UNION).removeprefix(".") or union.name
+    return (union.schema.name or "").removeprefix(UNION).rpartition(".")[2] or union.name
 
 
 def _part(schema: Schema | None) -> Schema:
