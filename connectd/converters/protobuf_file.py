@@ -73,7 +73,5 @@ class ProtoFile:
 
 def wrappers() -> ProtoFile:
     """The file of all wrappers."""
-    messages = {
-        name: ProtoMessage(name, [ProtoField("value", 1, kind)]) for name, kind in WRAPPERS
-    }
+    messages = {name: ProtoMessage(name, [ProtoField("value", 1, kind)]) for name, kind in WRAPPERS}
     return ProtoFile(WRAPPERS_PACKAGE, messages)

@@ -22,6 +22,7 @@ from connectd.converters.protobuf_file import (
     ProtoFile,
     ProtoMessage,
 )
+from connectd.converters.protobuf_wire import NUMBER_MAX
 from connectd.errors import ConvertError
 from connectd.model import logical
 from connectd.model.schema import Field, Schema, SchemaType
@@ -34,7 +35,6 @@ UNION: Final = f"{_PACKAGE}Union"
 _UNNAMED: Final = "ConnectDefault"
 _PRECISION: Final = "connect.decimal.precision"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_NUMBER_MAX: Final = (1 << 29) - 1
 
 SCALARS: Final = {
     SchemaType.INT8: "int32",
@@ -201,7 +201,7 @@ def wrapper_index(schema: Schema) -> int:
 
 
 def _number(member: Field, text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) <= _NUMBER_MAX:
+    if not text.isdecimal() or not 0 < int(text) <= NUMBER_MAX:
         raise ConvertError(f"{TAG} of the field {member.name} is {text}, expected 1 to 536870911")
     return int(text)
 
@@ -279,7 +279,9 @@ class _Translation:
     def _type(self, parent: _Parent, schema: Schema) -> str:
         if is_enum(schema):
             name = parent.free(self.form.name((schema.parameter(ENUM) or "").rpartition(".")[2]))
-            parent.message.enums[name] = symbols(schema)
+            found = symbols(schema)
+            if parent.message.enums.setdefault(name, found) != found:
+                raise self._named_twice(parent, name)
             return name
         if schema.type is SchemaType.STRUCT:
             return self._nested(parent, schema)
@@ -297,11 +299,14 @@ class _Translation:
         parent.message.messages.setdefault(name, message)
         earlier = parent.schemas.setdefault(name, schema)
         if (earlier.name, earlier.fields) != (schema.name, schema.fields):
-            raise ConvertError(
-                f"two types of {parent.message.name} would both be named {name}; rename one with "
-                "a transform (SetSchemaMetadata)"
-            )
+            raise self._named_twice(parent, name)
         return name
+
+    def _named_twice(self, parent: _Parent, name: str) -> ConvertError:
+        return ConvertError(
+            f"two types of {parent.message.name} would both be named {name}; rename one with a "
+            "transform (SetSchemaMetadata)"
+        )
 
     def _params(self, schema: Schema) -> dict[str, str]:
         """What Protobuf itself does not know of a field's schema, or of its elements."""
