@@ -15,6 +15,7 @@ Needs the ``registry`` extra: importing this module without it raises ``ImportEr
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
@@ -92,6 +93,8 @@ class RegistryClient:
             )
         except (ValueError, TypeError, OSError) as error:
             raise ConfigError(f"schema.registry.url, or what belongs to it: {error}") from error
+        # Converters are dropped and not closed: the connections that they kept end with them.
+        weakref.finalize(self, self._client.close)
 
     def register(self, subject: str, schema: SchemaText, *, normalize: bool) -> int:
         """The id of the schema, which is a version of the subject from now on.
