@@ -2,9 +2,10 @@
 
 Each program has a lock file beside this one that lists every jar with its sha256, so that two
 machines run the same bytes whatever client fetched them: ``KAFKA`` is the broker, ``CONNECT`` the
-real Connect worker. The jars are taken from ``mvn`` when it is on PATH, else by ``jgo`` (a Maven
-client in Python, from the dev extra); jgo's own dependency resolution differs from Maven's, which
-is another reason why nothing is resolved here.
+real Connect worker, ``SCHEMA_REGISTRY`` a real schema registry, which is one archive. They are
+taken from ``mvn`` when it is on PATH, else by ``jgo`` (a Maven client in Python, from the dev
+extra); jgo's own dependency resolution differs from Maven's, which is another reason why nothing is
+resolved here.
 
 The cache is ``$CONNECTD_CACHE``, or ``$XDG_CACHE_HOME/connectd``, or ``~/.cache/connectd``. The
 directory ``<program>-<version>/libs`` appears by one rename when all jars are in it and checked; a
@@ -38,17 +39,20 @@ class JarsUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Jar:
-    """One line of the lock file."""
+    """One line of the lock file: a jar, or what else a Maven repository keeps."""
 
     group: str
     artifact: str
     version: str
     sha256: str
+    packaging: str = "jar"
+    classifier: str = ""
 
     @property
     def file_name(self) -> str:
         """The name that Maven clients give the file."""
-        return f"{self.artifact}-{self.version}.jar"
+        words = [self.artifact, self.version, self.classifier]
+        return f"{'-'.join(filter(None, words))}.{self.packaging}"
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,8 @@ class JarSet:
         for line in self.lock_file.read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
                 sha256, coordinates = line.split()
-                group, artifact, version = coordinates.split(":")
-                jars.append(Jar(group, artifact, version, sha256))
+                group, artifact, version, *form = coordinates.split(":")
+                jars.append(Jar(group, artifact, version, sha256, *form))
         return jars
 
     def version(self) -> str:
@@ -103,6 +107,12 @@ CONNECT = JarSet(
     "connect",
     Path(__file__).with_name("connect_jars.txt"),
     "connect-runtime",
+)
+SCHEMA_REGISTRY = JarSet(
+    "Apicurio Registry",
+    "schema-registry",
+    Path(__file__).with_name("schema_registry_jars.txt"),
+    "apicurio-registry-app",
 )
 
 
@@ -199,6 +209,8 @@ def pom_of(jars: list[Jar]) -> str:
       <groupId>{escape(jar.group)}</groupId>
       <artifactId>{escape(jar.artifact)}</artifactId>
       <version>{escape(jar.version)}</version>
+      <type>{escape(jar.packaging)}</type>
+      <classifier>{escape(jar.classifier)}</classifier>
       <exclusions>
         <exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>
       </exclusions>
@@ -223,7 +235,8 @@ def _fetch_with_jgo(jars: list[Jar], directory: Path) -> None:
     context = MavenContext(timeout=HTTP_TIMEOUT_S)
     for done, jar in enumerate(jars, start=1):
         component = context.project(jar.group, jar.artifact).at_version(jar.version)
-        shutil.copyfile(component.artifact().resolve(), directory / jar.file_name)
+        artifact = component.artifact(jar.classifier, jar.packaging)
+        shutil.copyfile(artifact.resolve(), directory / jar.file_name)
         _progress(f"{done}/{len(jars)} {jar.file_name}")
 
 
@@ -238,4 +251,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    print(KAFKA.libs(), CONNECT.libs(), sep="\n")
+    print(KAFKA.libs(), CONNECT.libs(), SCHEMA_REGISTRY.libs(), sep="\n")

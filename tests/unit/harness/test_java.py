@@ -43,6 +43,17 @@ def test_a_java_that_is_too_old_is_passed_over(
     assert java.find_java() == Java(path, 25, "PATH")
 
 
+def test_a_program_may_ask_for_a_newer_java(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    fake_java(tmp_path / "home", "17.0.15")
+    with pytest.raises(JavaUnavailableError, match=r"no Java >= 21 .*JAVA_HOME: .*Java 17"):
+        java.find_java(21)
+    path = fake_java(tmp_path / "path", "21.0.1")
+    assert java.find_java(21) == Java(path, 21, "PATH")
+
+
 def test_without_any_java_the_error_lists_what_was_seen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
