@@ -33,7 +33,7 @@ TYPE: Final = f"{_PACKAGE}Type"
 ENUM: Final = f"{_PACKAGE}Enum"
 UNION: Final = f"{_PACKAGE}Union"
 _UNNAMED: Final = "ConnectDefault"
-_PRECISION: Final = "connect.decimal.precision"
+PRECISION: Final = "connect.decimal.precision"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 SCALARS: Final = {
@@ -73,6 +73,14 @@ class ProtobufForm:
     marks_optional: bool = False
     wraps_nullables: bool = False
     ignores_default_for_nullables: bool = False
+    reads_packages: bool = False
+    """Names of what is read begin with its package, and with the messages that it is in."""
+
+    numbers_unions: bool = True
+    """Names of unions that are read end with their position."""
+
+    unwraps_root: bool = True
+    """A record that is a wrapper is read as what it wraps."""
 
     def name(self, name: str) -> str:
         """A name as it is in Protobuf.
@@ -200,6 +208,12 @@ def wrapper_index(schema: Schema) -> int:
     return [kind for _, kind in WRAPPERS].index(SCALARS[schema.type])
 
 
+def wrapped_type(full_name: str) -> str | None:
+    """The scalar that a message of that name wraps, if it is one of ``WRAPPERS``."""
+    package, _, name = full_name.rpartition(".")
+    return dict(WRAPPERS).get(name) if package == WRAPPERS_PACKAGE else None
+
+
 def _number(member: Field, text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= NUMBER_MAX:
         raise ConvertError(f"{TAG} of the field {member.name} is {text}, expected 1 to 536870911")
@@ -312,7 +326,7 @@ class _Translation:
         """What Protobuf itself does not know of a field's schema, or of its elements."""
         found = {}
         if schema.name == logical.DECIMAL:
-            precision = schema.parameter(_PRECISION)
+            precision = schema.parameter(PRECISION)
             if precision is not None:
                 found["precision"] = precision
             found["scale"] = str(logical.scale_of(schema))

@@ -7,11 +7,10 @@ zero is not either, unless the field is one whose presence counts, or a choice o
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, time
-from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from connectd.converters import protobuf_layout as layout
+from connectd.converters import protobuf_logical
 from connectd.converters import protobuf_wire as wire
 from connectd.converters import registry_checks as checking
 from connectd.converters.protobuf_layout import Numbered, ProtobufForm
@@ -21,8 +20,6 @@ from connectd.model.schema import Schema, SchemaType
 
 Encode = Callable[[Any], bytes]
 
-_MS: Final = 1000
-_NANOS_PER_MS: Final = 1_000_000
 _ZEROS: Final = {wire.VARINT: b"\0", wire.LENGTH: b"\0", wire.FOUR_BYTES: bytes(4)} | {
     wire.EIGHT_BYTES: bytes(8)
 }
@@ -79,8 +76,8 @@ def _field(each: Numbered, form: ProtobufForm) -> Encode:
 
 def _choice(each: Numbered, union: Schema, form: ProtobufForm) -> Encode:
     """A field of a union: written even where it has its type's zero, since it is the choice."""
-    position = [member.name for member in union.fields].index(each.field.name)
-    kind = _kind(each.field.schema, form)
+    position, schema = union.positions[each.field.name], each.field.schema
+    kind = _wrapped_kind(schema) if form.is_wrapped(schema) else _kind(schema, form)
     head = wire.tag(each.number, kind.wire_type)
 
     def write(value: object) -> bytes:
@@ -93,10 +90,7 @@ def _choice(each: Numbered, union: Schema, form: ProtobufForm) -> Encode:
 
 
 def _single(number: int, schema: Schema, form: ProtobufForm) -> Encode:
-    if form.is_wrapped(schema):
-        head, content = wire.tag(number, wire.LENGTH), _wrapped(schema)
-        return lambda value: head + wire.delimited(content(value))
-    kind = _kind(schema, form)
+    kind = _wrapped_kind(schema) if form.is_wrapped(schema) else _kind(schema, form)
     head = wire.tag(number, kind.wire_type)
     if kind.is_message or form.has_presence(schema):
         return lambda value: head + kind.encode(value)
@@ -111,6 +105,11 @@ def _unless_zero(head: bytes, kind: _Kind) -> Encode:
         return b"" if encoded == zero else head + encoded
 
     return write
+
+
+def _wrapped_kind(schema: Schema) -> _Kind:
+    content = _wrapped(schema)
+    return _Kind(wire.LENGTH, lambda value: wire.delimited(content(value)), is_message=True)
 
 
 def _wrapped(schema: Schema) -> Encode:
@@ -163,7 +162,7 @@ def _kind(schema: Schema, form: ProtobufForm) -> _Kind:
         content = _content(schema, form)
         return _Kind(wire.LENGTH, lambda value: wire.delimited(content(value)), is_message=True)
     if logical.is_logical(schema):
-        encode = _LOGICAL[schema.name or ""]
+        encode = protobuf_logical.write(schema)
         checked = checking.scalar(schema)  # refuses what is none of the type
 
         def write(value: object) -> bytes:
@@ -201,49 +200,7 @@ def _enum(schema: Schema) -> Encode:
     return write
 
 
-def _decimal(value: Decimal) -> bytes:
-    exponent = int(value.as_tuple().exponent)
-    unscaled = logical.to_stored(logical.decimal_schema(-exponent), value)
-    if not isinstance(unscaled, bytes):
-        raise ConvertError(f"{value} is no decimal number")
-    precision = len(value.as_tuple().digits)
-    return _message((1, wire.delimited(unscaled)), (2, precision), (3, -exponent))
-
-
-def _date(value: date) -> bytes:
-    return _message((1, value.year), (2, value.month), (3, value.day))
-
-
-def _time(value: time) -> bytes:
-    nanos = value.microsecond // _MS * _NANOS_PER_MS
-    return _message((1, value.hour), (2, value.minute), (3, value.second), (4, nanos))
-
-
-def _timestamp(value: Any) -> bytes:
-    seconds, ms = divmod(logical.epoch_ms(value), _MS)
-    return _message((1, seconds), (2, ms * _NANOS_PER_MS))
-
-
-def _message(*fields: tuple[int, int | bytes]) -> bytes:
-    """A message of integers, and of bytes that have their length already."""
-    found = b""
-    for number, value in fields:
-        if isinstance(value, bytes):
-            found += wire.tag(number, wire.LENGTH) + value
-        elif value:
-            found += wire.tag(number, wire.VARINT) + wire.varint(value)
-    return found
-
-
 def _part(schema: Schema | None) -> Schema:
     if schema is None:
         raise ConvertError("Protobuf has no lists or maps of anything; give a schema")
     return schema
-
-
-_LOGICAL: Final[dict[str, Encode]] = {
-    logical.DECIMAL: _decimal,
-    logical.DATE: _date,
-    logical.TIME: _time,
-    logical.TIMESTAMP: _timestamp,
-}

@@ -287,10 +287,3 @@ def test_a_moment_before_1970_has_whole_nanoseconds() -> None:
     moment = datetime(1970, 1, 1, tzinfo=UTC) - timedelta(milliseconds=1)
     found = read(record, Struct(record, (moment,))).x
     assert (found.seconds, found.nanos) == (-1, 999_000_000)
-
-
-def test_messages_are_not_read() -> None:
-    made = converter(ProtobufConverter)
-    assert made.to_connect_data("topic", None) == (None, None)
-    with pytest.raises(ConvertError, match="writes messages and does not read them"):
-        made.to_connect_data("topic", b"\0\0\0\0\x01\0")
