@@ -27,7 +27,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistr
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
     """Confluent's client: how others see what we have registered."""
     with SchemaRegistryClient({"url": registry.url}) as asking:

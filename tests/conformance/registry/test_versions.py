@@ -15,6 +15,7 @@ from connectd.converters.avro_converter import AvroConverter
 from connectd.converters.json_schema_converter import JsonSchemaConverter
 from connectd.converters.protobuf_converter import ProtobufConverter
 from connectd.errors import ConvertError
+from connectd.kafka.schema_registry import RegistryClient
 from connectd.model.schema import INT64, OPTIONAL_STRING, STRING, Field, Schema, SchemaType, Struct
 from tests.conformance.registry.writing import (
     CLASSES,
@@ -44,10 +45,11 @@ Make = Callable[..., Made]
 
 @pytest.fixture
 def make(registry: SchemaRegistry) -> Make:
-    """Makes a converter of a class on the registry, with settings."""
+    """Makes a converter of a class on the registry, with settings; a test's share one client."""
+    client = RegistryClient({"url": registry.url})
 
     def of(cls: Any, settings: dict[str, str] | None = None) -> Made:
-        return made(cls, registry.url, {**CLOSED, **(settings or {})})
+        return made(cls, registry.url, {**CLOSED, **(settings or {})}, client)
 
     return of
 
@@ -63,9 +65,9 @@ def write_envelope(converter: Made, topic: str, value: Struct) -> bytes:
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_each_subject_counts_its_versions_and_ids_are_shared(
-    cls: Any, make: Make, client: SchemaRegistryClient, topic: str
+    cls: Any, make: Make, registry: SchemaRegistry, client: SchemaRegistryClient, topic: str
 ) -> None:
-    converter, another = make(cls), make(cls)
+    converter, another = make(cls), made(cls, registry.url, CLOSED)
     first = [write(converter, topic), write(converter, topic), write(another, topic)]
     assert len(set(first)) == 1
     assert id_of(write(converter, f"{topic}-2")) == id_of(first[0])

@@ -9,6 +9,7 @@ from connectd.connectors.dynamodb import envelope
 from connectd.converters.avro_converter import AvroConverter
 from connectd.converters.json_schema_converter import JsonSchemaConverter
 from connectd.converters.protobuf_converter import ProtobufConverter
+from connectd.kafka.schema_registry import RegistryClient
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, Struct
 
@@ -24,11 +25,16 @@ _INFO: Final = envelope.SourceInfo("table", envelope.InitSyncState.FINISHED, 1, 
 _FACTS: Final = envelope.RecordFacts(envelope.Operation.UPDATE, 4)
 
 
-def made(cls: Any, url: str, settings: Mapping[str, str] | None = None) -> Made:
-    """A converter of values."""
-    merged = {"schema.registry.url": url, "converter.type": "value"}
-    merged |= settings or {}
-    converter: Made = cls(ConverterSpec(cls.class_name, tuple(sorted(merged.items()))))
+def made(
+    cls: Any,
+    url: str,
+    settings: Mapping[str, str] | None = None,
+    client: RegistryClient | None = None,
+) -> Made:
+    """A converter of values; ``client`` spares it one of its own, with its caches."""
+    merged = {"schema.registry.url": url, "converter.type": "value", **(settings or {})}
+    spec = ConverterSpec(cls.class_name, tuple(sorted(merged.items())))
+    converter: Made = cls(spec, client)
     return converter
 
 
