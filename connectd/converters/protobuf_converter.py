@@ -6,11 +6,7 @@ written with the numbers of its own schema, as the Java converter does: the chec
 version is compatible is what makes them the same.
 
 The way back begins with the text that the registry has for the id: ``protobuf_grammar`` reads it,
-``protobuf_types`` finds its types, ``protobuf_reading`` makes schemas and values. Not supported
-there, and refused by name: proto2 and editions, groups, messages inside of themselves, and types of
-files that the schema only refers to, but for those that everybody has. Of the Java converter's
-settings ``int.for.enums``, ``flatten.unions``, ``generate.struct.for.nulls`` and
-``generalized.sum.type.support`` are not supported either way.
+``protobuf_types`` finds its types, ``protobuf_reading`` makes schemas and values.
 
 Needs the ``registry`` extra. One lookup per new schema and topic blocks the calling thread, see
 ``registry_targets``; otherwise the same in any thread.
@@ -56,7 +52,13 @@ class _Target(NamedTuple):
 
 
 class ProtobufConverter(RegistryConverter[_Target]):
-    """Keys and values as Protobuf."""
+    """Keys and values as Protobuf.
+
+    Not read, and refused by name: proto2 and editions, groups, messages that are inside of
+    themselves, types of other files but for those that everybody has (wrappers, timestamps, ...).
+    Of the Java converter's settings ``int.for.enums``, ``flatten.unions``,
+    ``generate.struct.for.nulls`` and ``generalized.sum.type.support`` are not supported.
+    """
 
     class_name: ClassVar[str] = "io.confluent.connect.protobuf.ProtobufConverter"
     writing_failed: ClassVar[str] = "Failed to serialize Protobuf data from"

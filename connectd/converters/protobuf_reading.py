@@ -46,7 +46,9 @@ _TYPES: Final = {
     "bytes": SchemaType.BYTES,
 }
 _NARROW_BITS: Final = {SchemaType.INT8: 8, SchemaType.INT16: 16}
-_NOT_KEYS: Final = ("float", "double", "bytes")
+_KEYS: Final = _TYPES.keys() - {"float", "double", "bytes"}
+"""What Protobuf's maps may have as keys, more than Connect's become (``layout.KEY_TYPES``)."""
+
 _EMPTY_VALUE: Final = wire.tag(2, wire.LENGTH) + b"\0"
 """A message of a map without its value has an empty one; what follows adds to it."""
 
@@ -246,10 +248,8 @@ class _Translation:
         return None
 
     def _map(self, line: ProtoField, full_name: str, entry: ProtoMessage) -> tuple[_Member, _Slot]:
-        if [each.number for each in entry.fields] != [1, 2] or (
-            entry.fields[0].type not in _TYPES or entry.fields[0].type in _NOT_KEYS
-        ):
-            raise ConvertError(f"{line.name} is a map with keys that Protobuf's maps have not")
+        if not _is_pair(entry):
+            raise ConvertError(f"{line.name} is a map whose pairs are none that Protobuf has")
         body = self.body(full_name, entry)
         key, member = body.fields
         parent, _, name = self.name(full_name).rpartition(".")
@@ -353,6 +353,18 @@ def _enum(name: str, symbols: Enum) -> _Kind:
         return names.get(number) or f"UNKNOWN_ENUM_VALUE_{simple_name}_{number}"
 
     return _Kind(schema, wire.VARINT, lambda _: read, read(0))
+
+
+def _is_pair(entry: ProtoMessage) -> bool:
+    """Whether a message has a key and a value as a map needs them."""
+    if [each.number for each in entry.fields] != [1, 2]:
+        return False
+    key, value = entry.fields
+    return (
+        key.type in _KEYS
+        and (key.label, value.label == "repeated") == ("", False)
+        and (key.one_of, value.one_of) == (None, None)
+    )
 
 
 def _entry_name(name: str) -> str:

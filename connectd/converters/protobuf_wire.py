@@ -88,6 +88,8 @@ def read_varint(data: bytes, at: int = 0) -> tuple[int, int]:
     Raises:
         ConvertError: the data end within it, or it is longer than any number.
     """
+    if at < len(data) and data[at] < 0x80:  # as most are
+        return data[at], at + 1
     found = 0
     for place, byte in enumerate(data[at : at + _VARINT_BYTES_MAX]):
         found |= (byte & 0x7F) << 7 * place

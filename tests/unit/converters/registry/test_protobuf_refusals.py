@@ -20,6 +20,10 @@ from tests.unit.converters.registry.protobuf_records import (
 _SMALL: Final = proto("string x = 1; fixed64 y = 2; Inner z = 3; message Inner { int32 a = 1; }")
 
 
+def _map_of(pair: str) -> str:
+    return proto(f"repeated Pair x = 1; message Pair {{ option map_entry = true; {pair} }}")
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -70,7 +74,11 @@ def test_a_schema_of_another_format_is_named() -> None:
             "no type c.Other; it may be in c/other.proto, which this converter does not read",
         ),
         (proto("int32 x = 1; int32 y = 1;"), r"two fields of a\.b\.M have the number 1"),
-        (proto("map<bytes, int32> x = 1;"), "x is a map with keys that Protobuf's maps have not"),
+        (proto("map<bytes, int32> x = 1;"), "x is a map whose pairs are none that Protobuf has"),
+        (_map_of("string key = 1;"), "x is a map whose pairs are none"),
+        (_map_of("repeated string key = 1; int32 value = 2;"), "x is a map whose pairs are none"),
+        (_map_of("string key = 1; repeated int32 value = 2;"), "x is a map whose pairs are none"),
+        (_map_of("string key = 1; oneof a { int32 value = 2; }"), "x is a map whose pairs are"),
         (proto("", 'import "google/type/date.proto"; } message M {'), "declared|file has no"),
         (
             "".join(
