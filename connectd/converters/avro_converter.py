@@ -19,7 +19,13 @@ from fastavro.schema import SchemaParseException
 from fastavro.types import Schema as ParsedSchema
 
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from connectd.converters import avro_reading, avro_schemas, avro_values, registry_targets
+from connectd.converters import (
+    avro_reading,
+    avro_references,
+    avro_schemas,
+    avro_values,
+    registry_targets,
+)
 from connectd.converters.avro_schemas import AvroForm
 from connectd.converters.registry_converter import RegistryConverter
 from connectd.converters.registry_settings import REGISTRY_DEF, flag
@@ -62,7 +68,7 @@ class AvroConverter(RegistryConverter[_Target]):
         )
         self._targets = Targets(settings, self.registry, offer=self._offer, build=self._build)
         self._sources: Sources[_Source] = Sources(
-            settings, self.registry, record=_name_of, build=self._source
+            settings, self.registry, record=self._name_of, build=self._source
         )
 
     @classmethod
@@ -96,9 +102,18 @@ class AvroConverter(RegistryConverter[_Target]):
             ) from error
 
     def _source(self, registered: Registered, version: int) -> _Source:
-        parsed = _parsed(registered.schema.text)
-        reader = avro_reading.reader(json.loads(registered.schema.text))
+        text = self._whole(registered)
+        parsed = _parsed(text)
+        reader = avro_reading.reader(json.loads(text))
         return _Source(parsed, reader.versioned(version), _is_bytes(parsed))
+
+    def _name_of(self, registered: Registered) -> str | None:
+        found = _parsed(self._whole(registered))
+        return str(found["name"]) if isinstance(found, dict) and "name" in found else None
+
+    def _whole(self, registered: Registered) -> str:
+        others = self.registry.referenced(registered.schema)
+        return avro_references.whole(registered.schema.text, [each.text for each in others])
 
     def _offer(self, schema: Schema | None) -> Offered:
         text = SchemaText("AVRO", self._form.text(schema))
@@ -112,18 +127,13 @@ class AvroConverter(RegistryConverter[_Target]):
         return self._form.full_name(schema.name or f"{avro_schemas.NAMESPACE}.ConnectDefault")
 
     def _build(self, schema: Schema | None, registered: Registered) -> _Target:
-        parsed = _parsed(registered.schema.text)
+        parsed = _parsed(self._whole(registered))
         return _Target(
             registry_targets.prefix(registered.id),
             parsed,
             avro_values.writer(schema, self._form),
             is_raw=_is_bytes(parsed),
         )
-
-
-def _name_of(registered: Registered) -> str | None:
-    found = _parsed(registered.schema.text)
-    return str(found["name"]) if isinstance(found, dict) and "name" in found else None
 
 
 def _is_bytes(parsed: ParsedSchema) -> bool:

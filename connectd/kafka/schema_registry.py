@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 import httpx2
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 
 from connectd.errors import (
@@ -51,12 +51,26 @@ Format = Literal["AVRO", "JSON", "PROTOBUF"]
 _Answer = TypeVar("_Answer")
 
 
+REFERENCES_MAX: Final = 100
+"""What a schema may refer to, also by way of others."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A version of a subject, and the name under which a schema takes it in."""
+
+    name: str
+    subject: str
+    version: int
+
+
 @dataclass(frozen=True)
 class SchemaText:
-    """A schema as a registry has it."""
+    """A schema as a registry has it. Those that this worker offers refer to no others."""
 
     format: Format
     text: str
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,6 +160,25 @@ class RegistryClient:
         )
         return Registered(schema_id, _received(found))
 
+    def referenced(self, schema: SchemaText) -> list[SchemaText]:
+        """The schemas that a schema refers to, also by way of others; each once.
+
+        Raises:
+            RetriableError, AccessDeniedError: see the module's docstring.
+            ConvertError: one of them is not there, or they are more than ``REFERENCES_MAX``.
+        """
+        found: dict[Reference, SchemaText] = {}
+        waiting = list(schema.references)
+        while waiting:
+            reference = waiting.pop()
+            if reference in found:
+                continue
+            if len(found) == REFERENCES_MAX:
+                raise ConvertError(f"a schema refers to more than {REFERENCES_MAX} others")
+            found[reference] = self._referred(reference)
+            waiting += found[reference].references
+        return list(found.values())
+
     def version(self, subject: str, schema: SchemaText) -> int:
         """Which version of the subject a schema is.
 
@@ -172,6 +205,14 @@ class RegistryClient:
             f"comparing a schema with the latest version of {subject}",
             lambda: self._client.test_compatibility(subject, _sent(schema), "latest"),
         )
+
+    def _referred(self, reference: Reference) -> SchemaText:
+        subject, version = reference.subject, reference.version
+        found = self._asked(
+            f"reading version {version} of {subject}, to which a schema refers",
+            lambda: self._client.get_version(subject, version),
+        )
+        return _received(found.schema)
 
     def _asked(self, what: str, call: Callable[[], _Answer]) -> _Answer:
         try:
@@ -207,7 +248,10 @@ class RegistryClient:
 
 
 def _sent(schema: SchemaText) -> Schema:
-    return Schema(schema.text, schema.format)
+    references = [
+        SchemaReference(each.name, each.subject, each.version) for each in schema.references
+    ]
+    return Schema(schema.text, schema.format, references)
 
 
 def _received(schema: Schema) -> SchemaText:
@@ -215,7 +259,12 @@ def _received(schema: Schema) -> SchemaText:
     kind = kinds.get(schema.schema_type or "AVRO")
     if kind is None or schema.schema_str is None:
         raise ConvertError(f"the registry has a schema of type {schema.schema_type}")
-    return SchemaText(kind, schema.schema_str)
+    references = tuple(
+        Reference(each.name, each.subject, each.version)
+        for each in schema.references or ()
+        if each.name is not None and each.subject is not None and each.version is not None
+    )
+    return SchemaText(kind, schema.schema_str, references)
 
 
 def _id(schema_id: int | None) -> int:
