@@ -54,9 +54,8 @@ class _Target(NamedTuple):
 class ProtobufConverter(RegistryConverter[_Target]):
     """Keys and values as Protobuf.
 
-    Not read, and refused by name: proto2 and editions, groups, messages that are inside of
-    themselves, types of other files but for those that everybody has (wrappers, timestamps, ...).
-    Of the Java converter's settings ``int.for.enums``, ``flatten.unions``,
+    Not read, and refused by name: proto2 and editions, groups, and messages that are inside of
+    themselves. Of the Java converter's settings ``int.for.enums``, ``flatten.unions``,
     ``generate.struct.for.nulls`` and ``generalized.sum.type.support`` are not supported.
     """
 
@@ -115,7 +114,7 @@ class ProtobufConverter(RegistryConverter[_Target]):
             known = self._sources[place] = Sources(
                 self.settings,
                 self.registry,
-                record=partial(_record_name, place),
+                record=partial(self._record_name, place),
                 build=partial(self._source, place),
             )
         return known
@@ -123,8 +122,18 @@ class ProtobufConverter(RegistryConverter[_Target]):
     def _source(
         self, place: _Place, registered: Registered, version: int
     ) -> protobuf_reading.Reader:
-        types = _types(registered)
+        types = self._types(registered)
         return protobuf_reading.reader(types, types.at(place), self._form, version)
+
+    def _record_name(self, place: _Place, registered: Registered) -> str:
+        return self._types(registered).at(place).full_name
+
+    def _types(self, registered: Registered) -> protobuf_types.Types:
+        found = registered.schema
+        if found.format != "PROTOBUF":
+            raise ConvertError(f"schema {registered.id} is {found.format}, and not Protobuf")
+        others = self.registry.referenced(found)
+        return protobuf_types.types(found.text, [each.text for each in others])
 
     def _offer(self, schema: Schema | None) -> Offered:
         known = _known(schema)
@@ -139,17 +148,6 @@ class ProtobufConverter(RegistryConverter[_Target]):
             registry_targets.prefix(registered.id) + place,
             protobuf_values.message(known, self._form),
         )
-
-
-def _types(registered: Registered) -> protobuf_types.Types:
-    found = registered.schema
-    if found.format != "PROTOBUF":
-        raise ConvertError(f"schema {registered.id} is {found.format}, and not Protobuf")
-    return protobuf_types.types(found.text)
-
-
-def _record_name(place: _Place, registered: Registered) -> str:
-    return _types(registered).at(place).full_name
 
 
 def _split_place(body: bytes) -> tuple[_Place, bytes]:

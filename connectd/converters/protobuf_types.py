@@ -1,12 +1,13 @@
 """What the type names of Protobuf files stand for. Pure.
 
-A schema is the text of one file, and may import files that everybody has (``_KNOWN``). Another
-import is missed only if a field has a type of it: many are there for options alone.
+A schema is the text of one file. The files that it imports come with it, or are among those that
+everybody has (``_KNOWN``). An import that is neither, or cannot be read, is missed only if a field
+has a type of it: many are there for options alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -61,16 +62,21 @@ class EnumType:
 
 
 class Types:
-    """The types of a schema and of all that it imports; does not change."""
+    """The types of a schema and of all that it imports; the first of one name counts.
 
-    def __init__(
-        self, main: ProtoFile, imported: Mapping[str, ProtoFile], missing: set[str]
-    ) -> None:
+    ``unread`` are what was wrong with files that are not among the others.
+    """
+
+    def __init__(self, main: ProtoFile, others: Iterable[ProtoFile], unread: Iterable[str]) -> None:
         self._main = main
-        self._missing = sorted(missing)
+        self._unread = [*unread]
         self._found: dict[str, MessageType | EnumType] = {}
-        for file in (main, *imported.values()):
-            self._declare(file.package, file.messages, file.enums)
+        files = [main, *others]
+        imports = set().union(*(file.imports for file in files))
+        for file in (*files, *(_known(name) for name in imports & _FILES)):
+            for found in _declared(file.package, file.messages, file.enums):
+                self._found.setdefault(found.full_name, found)
+        self._strange = sorted(imports - _FILES)
 
     def at(self, place: tuple[int, ...]) -> MessageType:
         """The message at a place: its position in the file, or in the message that it is in, ...
@@ -98,47 +104,53 @@ class Types:
         Raises:
             ConvertError: nothing.
         """
-        if name.startswith("."):
-            found = self._found.get(name[1:])
-            if found is not None:
-                return found
-        else:
-            while True:
-                found = self._found.get(_inside(scope, name))
-                if found is not None:
-                    return found
-                if not scope:
-                    break
-                scope = scope.rpartition(".")[0]
-        why = ""
-        if self._missing:
-            why = f"; it may be in {', '.join(self._missing)}, which this converter does not read"
-        raise ConvertError(f"the schema has no type {name}{why}")
-
-    def _declare(
-        self, scope: str, messages: Mapping[str, ProtoMessage], enums: Mapping[str, Enum]
-    ) -> None:
-        for name, message in messages.items():
-            self._add(MessageType(_inside(scope, name), message))
-            self._declare(_inside(scope, name), message.messages, message.enums)
-        for name, symbols in enums.items():
-            self._add(EnumType(_inside(scope, name), symbols))
-
-    def _add(self, found: MessageType | EnumType) -> None:
-        if found.full_name in self._found:
-            raise ConvertError(f"{found.full_name} is declared in two files")
-        self._found[found.full_name] = found
+        for full_name in _candidates(name, scope):
+            if full_name in self._found:
+                return self._found[full_name]
+        what = f"the schema has no type {name}"
+        if self._strange:
+            what += f", nor have those that it refers to; imported are {', '.join(self._strange)}"
+        raise ConvertError("; ".join([what, *self._unread]))
 
 
-def types(text: str) -> Types:
-    """The types of a schema.
+def types(text: str, others: Iterable[str] = ()) -> Types:
+    """The types of a schema, and of the ``others`` that it refers to.
+
+    One of them that cannot be read is missed with its types: it may be there for options alone.
 
     Raises:
-        ConvertError: it is no proto3.
+        ConvertError: the schema is no proto3.
     """
     main = protobuf_grammar.parsed(text)
-    files = {name: _known(name) for name in sorted(main.imports & _FILES)}
-    return Types(main, files, main.imports - _FILES)
+    files, unread = [], []
+    for each in others:
+        try:
+            files.append(protobuf_grammar.parsed(each))
+        except ConvertError as error:
+            unread.append(f"one of them cannot be read: {error}")
+    return Types(main, files, unread)
+
+
+def _candidates(name: str, scope: str) -> Iterator[str]:
+    """What a name may stand for, from the message that uses it outwards."""
+    if name.startswith("."):
+        yield name[1:]
+        return
+    while scope:
+        yield f"{scope}.{name}"
+        scope = scope.rpartition(".")[0]
+    yield name
+
+
+def _declared(
+    scope: str, messages: Mapping[str, ProtoMessage], enums: Mapping[str, Enum]
+) -> Iterator[MessageType | EnumType]:
+    for name, message in messages.items():
+        full_name = _inside(scope, name)
+        yield MessageType(full_name, message)
+        yield from _declared(full_name, message.messages, message.enums)
+    for name, symbols in enums.items():
+        yield EnumType(_inside(scope, name), symbols)
 
 
 @cache

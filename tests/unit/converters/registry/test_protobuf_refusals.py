@@ -71,7 +71,7 @@ def test_a_schema_of_another_format_is_named() -> None:
         (proto("Other x = 1;"), "the schema has no type Other$"),
         (
             proto("c.Other x = 1;", 'import "c/other.proto";'),
-            "no type c.Other; it may be in c/other.proto, which this converter does not read",
+            "no type c.Other, nor have those that it refers to; imported are c/other.proto",
         ),
         (proto("int32 x = 1; int32 y = 1;"), r"two fields of a\.b\.M have the number 1"),
         (proto("map<bytes, int32> x = 1;"), "x is a map whose pairs are none that Protobuf has"),
