@@ -6,7 +6,8 @@ written with the numbers of its own schema, as the Java converter does: the chec
 version is compatible is what makes them the same.
 
 The way back begins with the text that the registry has for the id: ``protobuf_grammar`` reads it,
-``protobuf_types`` finds its types, ``protobuf_reading`` makes schemas and values.
+or ``protobuf_descriptor`` where it is none; ``protobuf_types`` finds its types, and
+``protobuf_reading`` makes schemas and values.
 
 Needs the ``registry`` extra. One lookup per new schema and topic blocks the calling thread, see
 ``registry_targets``; otherwise the same in any thread.

@@ -1,8 +1,8 @@
 """What the type names of Protobuf files stand for. Pure.
 
-A schema is the text of one file. The files that it imports come with it, or are among those that
-everybody has (``_KNOWN``). An import that is neither, or cannot be read, is missed only if a field
-has a type of it: many are there for options alone.
+A schema is the text of one file, or its descriptor. The files that it imports come with it, or are
+among those that everybody has (``_KNOWN``). An import that is neither, or cannot be read, is missed
+only if a field has a type of it: many are there for options alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from connectd.converters import protobuf_file, protobuf_grammar
+from connectd.converters import protobuf_descriptor, protobuf_file, protobuf_grammar
 from connectd.converters.protobuf_file import WRAPPERS_FILE, Enum, ProtoFile, ProtoMessage
 from connectd.errors import ConvertError
 
@@ -121,14 +121,19 @@ def types(text: str, others: Iterable[str] = ()) -> Types:
     Raises:
         ConvertError: the schema is no proto3.
     """
-    main = protobuf_grammar.parsed(text)
+    main = _parsed(text)
     files, unread = [], []
     for each in others:
         try:
-            files.append(protobuf_grammar.parsed(each))
+            files.append(_parsed(each))
         except ConvertError as error:
             unread.append(f"one of them cannot be read: {error}")
     return Types(main, files, unread)
+
+
+def _parsed(text: str) -> ProtoFile:
+    is_descriptor = protobuf_descriptor.is_descriptor(text)
+    return protobuf_descriptor.parsed(text) if is_descriptor else protobuf_grammar.parsed(text)
 
 
 def _candidates(name: str, scope: str) -> Iterator[str]:
