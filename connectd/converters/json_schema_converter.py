@@ -138,7 +138,9 @@ _CONFIG_DEF: Final = REGISTRY_DEF.merged(
             ConfigKey(
                 "object.additional.properties",
                 ConfigType.BOOLEAN,
-                "Let the schemas of objects allow other members too.",
+                "Let the schemas of objects allow other members too. A registry with the rule "
+                "BACKWARD then refuses fields that are added later; set false for it to take "
+                "optional ones.",
                 Importance.MEDIUM,
                 default=True,
             ),

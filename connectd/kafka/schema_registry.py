@@ -43,6 +43,7 @@ RETRIES: Final = 1
 RETRY_WAIT_MS: Final = 100
 
 _UNAUTHORIZED: Final = (401, 403)
+_INCOMPATIBLE: Final = 409
 _THROTTLED: Final = 429
 _TIMED_OUT: Final = 408
 _SERVER_ERROR_MIN: Final = 500
@@ -244,6 +245,11 @@ class RegistryClient:
             return ThrottledError(said)
         if status >= _SERVER_ERROR_MIN or status == _TIMED_OUT:
             return TransientNetworkError(f"{said} (HTTP status {status})")
+        if status == _INCOMPATIBLE:
+            return ConvertError(
+                f"{said}; the subject's compatibility rule forbids this version: change the "
+                "schema or the rule, or write to another topic"
+            )
         return ConvertError(said)
 
 
