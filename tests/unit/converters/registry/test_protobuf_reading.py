@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from connectd.converters import protobuf_wire as wire
 from connectd.errors import ConvertError
@@ -44,7 +44,7 @@ def of_field(schema: Schema, name: str) -> Schema:
 
 
 @pytest.mark.parametrize("setting", ["", "optional.for.nullables", "wrapper.for.nullables"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=protobuf_shapes.records())
 def test_whatever_was_written_is_read_and_written_again_as_it_was(
     value: Struct, setting: str

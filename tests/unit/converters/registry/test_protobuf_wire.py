@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 from google.protobuf import message as runtime
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connectd.converters import protobuf_wire as wire
@@ -132,7 +132,7 @@ def _fields(draw: st.DrawFn, depth: int = 2) -> bytes:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=_fields())
 def test_whatever_the_wire_has_is_read_as_protocs_code_reads_it(data: bytes) -> None:
     try:
