@@ -7,7 +7,7 @@ Everything that connectd raises on purpose is a ``ConnectdError``; the branch sa
 * ``ConflictError``          the request collides with the current state
 * ``RetriableError``         the outside world is busy; back off and try again
     * ``ThrottledError``, ``TransientNetworkError``, ``BrokerUnavailableError``,
-      ``IteratorExpiredError``
+      ``IteratorExpiredError``, ``TopicGoneError``
 * ``RecordError``            one record; ``errors.tolerance`` decides between skipping and failing
     * ``TransformError``, ``ConvertError``, ``RecordTooLargeError``
 * ``FatalTaskError``         the table or task fails, the worker lives
@@ -66,6 +66,13 @@ class BrokerUnavailableError(RetriableError):
 
 class IteratorExpiredError(RetriableError):
     """A shard iterator outlived its 15 minutes; ask for a new one after the last record."""
+
+
+class TopicGoneError(RetriableError):
+    """A topic vanished under its producer, and records with it; they have to be sent again.
+
+    In order: so from the position that is committed, and not one page by itself.
+    """
 
 
 class RecordError(ConnectdError):

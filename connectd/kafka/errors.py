@@ -3,8 +3,8 @@
 The one place that knows them. Every code of ``confluent_kafka.KafkaError`` has a row here (a test
 walks them); a code that a newer librdkafka adds is treated as a refused request until it has one.
 ``translate`` serves every call; ``delivery_error`` serves records that the producer gave up on:
-by then librdkafka has used up all retries, so it never answers with a ``RetriableError``. Sending
-such a record again from above would put it behind its successors.
+by then librdkafka has used up all retries, so its only ``RetriableError`` is ``TopicGoneError``,
+which sends back to the last position. Sending one record again would put it behind its successors.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from connectd.errors import (
     ProduceError,
     RecordTooLargeError,
     ThrottledError,
+    TopicGoneError,
 )
 
 NAMES_BY_KIND: dict[type[ConnectdError] | None, str] = {
@@ -113,6 +114,15 @@ _ADVICE: dict[type[ConnectdError], str] = {
 
 _GIVEN_UP = frozenset({KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
 
+_TOPIC_GONE = frozenset(
+    {
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.UNKNOWN_TOPIC_ID,
+    }
+)
+
 _GIVEN_UP_HINT = "raise producer.override.delivery.timeout.ms or drop it (never gives up)"
 
 
@@ -155,7 +165,10 @@ def too_large(topic: str, size_bytes: int, *, cause: KafkaError | KafkaException
 def delivery_error(
     error: KafkaError | KafkaException, topic: str, size_bytes: int
 ) -> ConnectdError:
-    """Why a record was not delivered: ``RecordTooLargeError`` or a ``FatalTaskError``."""
+    """Why a record was not delivered.
+
+    ``RecordTooLargeError``, ``TopicGoneError``, or a ``FatalTaskError``.
+    """
     doing = f"producing to topic {topic}"
     inner = kafka_error(error)
     translated = translate(error, doing)
@@ -163,6 +176,9 @@ def delivery_error(
         return too_large(topic, size_bytes, cause=error)
     if isinstance(translated, FatalTaskError):
         return translated
+    if inner.code() in _TOPIC_GONE:
+        message = f"{doing}: there is no such topic, or partition of it ({inner.name()})"
+        return chained(TopicGoneError(f"{message}; {_ADVICE[NotFoundError]}"), error)
     if inner.code() in _GIVEN_UP:
         message = f"{doing}: not acknowledged in time ({inner.name()}); {_GIVEN_UP_HINT}"
         return chained(ProduceError(message), error)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from connectd.errors import ConnectdError
+from connectd.errors import ConnectdError, TopicGoneError
 from connectd.kafka import errors
 from connectd.model.record import Encoded
 
@@ -35,7 +35,8 @@ class SendResult:
 
     ``error`` concerns the page as a whole: it could not be encoded and nothing was produced, or the
     producer has failed for good and nobody knows what was produced. ``failures`` concern single
-    records (at most ``FAILURES_MAX`` are named, ``failure_count`` counts all); every other one of
+    records (at most ``failures_max`` of the job are named, ``failure_count`` counts all; a
+    ``TopicGoneError`` is always among them); every other one of
     the ``records`` is acknowledged. ``offsets`` maps a Kafka partition to the highest
     acknowledged offset, for jobs that asked for it.
     """
@@ -54,18 +55,20 @@ class SendJob:
 
     ``encode`` runs in the producer's thread; it is pure and raises a ``ConnectdError`` when the
     page cannot be encoded. ``on_done`` is called on the loop, exactly once unless the producer is
-    closed before.
+    closed before. ``failures_max``: how many failed records the result is to name.
     """
 
     encode: Callable[[], Encoded]
     on_done: Callable[[SendResult], None]
     wants_offsets: bool = False
+    failures_max: int = FAILURES_MAX
 
 
 class Page:
     """A page whose records are being produced. Used by the producer's thread alone."""
 
     __slots__ = (
+        "_is_topic_gone",
         "_on_complete",
         "failure_count",
         "failures",
@@ -90,6 +93,7 @@ class Page:
         self.failures: list[RecordFailure] = []
         self.failure_count = 0
         self.offsets: dict[int, int] = {}
+        self._is_topic_gone = False
         self._on_complete = on_complete
 
     def ack(self, error: KafkaError | None, message: Message) -> None:
@@ -136,7 +140,10 @@ class Page:
         self, error: KafkaError | KafkaException, topic: str, key: bytes | None, value_bytes: int
     ) -> None:
         self.failure_count += 1
-        if len(self.failures) < FAILURES_MAX:
-            size_bytes = value_bytes + len(key or b"")
-            failure = errors.delivery_error(error, topic, size_bytes)
+        is_named = len(self.failures) < self.job.failures_max
+        if not is_named and self._is_topic_gone:
+            return
+        failure = errors.delivery_error(error, topic, value_bytes + len(key or b""))
+        self._is_topic_gone |= isinstance(failure, TopicGoneError)
+        if is_named or self._is_topic_gone:
             self.failures.append(RecordFailure(key, topic, failure))

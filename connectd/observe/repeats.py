@@ -3,7 +3,7 @@
 Lines are the same when logger, level, message and the context (connector, task, table) are; other
 fields may differ. In a window of ``WINDOW_S`` the first ``LINES_MAX`` of them pass, the others are
 counted; the next line that passes carries the count. Lines below INFO always pass: who switches
-DEBUG on wants them all.
+DEBUG on wants them all. So do those of ``EVERY_LINE``.
 
 Not thread-safe: its owner, the log handler, calls it under the handler's own lock. Time is that of
 the log record.
@@ -19,6 +19,10 @@ from typing import Final
 WINDOW_S: Final = 60.0
 LINES_MAX: Final = 20
 KINDS_MAX: Final = 2_000  # kinds of lines remembered; the one seen longest ago is forgotten
+EVERY_LINE: Final = frozenset({("connectd.pipeline.failure_reports", logging.ERROR)})
+"""Loggers and levels of which each line counts: with ``errors.log.enable`` it is the only trace of
+a record that was skipped."""
+
 _CONTEXT: Final = ("connector", "task", "table")
 
 
@@ -46,7 +50,7 @@ class RepeatGate:
 
     def admit(self, record: logging.LogRecord) -> int | None:
         """None: hold it back. Else write it, after so many of its kind were held back."""
-        if record.levelno < logging.INFO:
+        if record.levelno < logging.INFO or (record.name, record.levelno) in EVERY_LINE:
             return 0
         window = self._window(_kind(record), record.created)
         if window.lines >= LINES_MAX:

@@ -38,12 +38,19 @@ from connectd.model.record import (
     SourceOffset,
     SourceRecord,
 )
-from connectd.pipeline.tolerance import ErrorPolicy, Failure, Stage, ToleranceExceededError
+from connectd.pipeline.tolerance import (
+    SENDER,
+    ErrorPolicy,
+    Failure,
+    Stage,
+    ToleranceExceededError,
+)
+from connectd.pipeline.topics import illegal_name
 from connectd.plugins.chaining import TransformChain
 from connectd.plugins.spi import Converter, HeaderConverter
 
 _FAILURES_KEPT_MAX: Final = 20
-"""Failures remembered per page for the log; all are counted."""
+"""Failures remembered per page; all are counted. With ``errors.log.enable`` all are remembered."""
 
 _NO_TRANSFORMS: Final = TransformChain()
 
@@ -92,6 +99,7 @@ class PageEncoding:
         self._interrupted: Failure | None = None
         self._entries_done = 0
         self._done: list[RoutedRecord] = []
+        self._legal_topics: set[str] = set()
         self._offset_after: Callable[[], SourceOffset] | None = None
 
     @property
@@ -184,6 +192,12 @@ class PageEncoding:
                     return None
                 record = changed
             topic = record.topic
+            if topic not in self._legal_topics:
+                illegal = illegal_name(topic)
+                if illegal is not None:
+                    self._refuse(entry, illegal)
+                    return None
+                self._legal_topics.add(topic)
             stage, class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
             headers = [
                 (name, converters.header.from_connect_header(topic, name, schema, value))
@@ -207,9 +221,15 @@ class PageEncoding:
             topic, key, value, record.kafka_partition, _timestamp_ms(record), headers
         )
 
+    def _refuse(self, entry: SourceRecord, illegal: FatalTaskError) -> None:
+        """A topic that Kafka would not have: a failed send, which may be tolerated (D.4.4)."""
+        if not self._policy.tolerates_all:
+            raise illegal
+        self._fail(Failure(Stage.KAFKA_PRODUCE, SENDER, illegal, _origin(entry), entry))
+
     def _fail(self, failure: Failure) -> None:
         self.failure_count += 1
-        if len(self.failures) < _FAILURES_KEPT_MAX:
+        if self._policy.logs_failures or len(self.failures) < _FAILURES_KEPT_MAX:
             self.failures.append(failure)
         if self._policy.tolerates_all:
             self._finish_entry()

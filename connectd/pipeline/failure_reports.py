@@ -13,22 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import structlog
 
 from connectd.aio.clock import Clock, wall_ms
 from connectd.errors import ConnectdError
 from connectd.kafka import producer as kafka_producer
+from connectd.model.record import SourceOffset, SourceRecord
 from connectd.pipeline import record_text
 from connectd.pipeline.encoding import PageEncoding
 from connectd.pipeline.frontier import FrontierEntry
-from connectd.pipeline.tolerance import ErrorPolicy, Failure, Stage
+from connectd.pipeline.tolerance import SENDER, ErrorPolicy, Failure, Stage
 
 _log = structlog.get_logger(__name__)
-
-_SENDER: Final = "org.apache.kafka.connect.runtime.WorkerSourceTask"
-"""The class that Kafka names for records that its producer could not deliver."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,8 @@ class FailureReports:
     def _sentence(self, entry: FrontierEntry, failure: Failure) -> str:
         record = ""
         if self._policy.logs_records and failure.record is not None:
-            text = record_text.of(entry.partition, entry.offset, failure.record)
+            offset = _offset_of(failure.record, entry)
+            text = record_text.of(entry.partition, offset, failure.record)
             record = f", where source record is = {text}"
         return (
             f"Error encountered in task {self._name}. Executing stage '{failure.stage.value}' "
@@ -125,9 +123,13 @@ class FailureReports:
         )
 
 
+def _offset_of(record: SourceRecord, entry: FrontierEntry) -> SourceOffset | None:
+    return entry.offset if record.offset_after is None else record.offset_after()
+
+
 def _failure(entry: FrontierEntry, failure: kafka_producer.RecordFailure) -> Failure:
     return Failure(
-        Stage.KAFKA_PRODUCE, _SENDER, delivery_error(entry, failure), str(entry.partition)
+        Stage.KAFKA_PRODUCE, SENDER, delivery_error(entry, failure), str(entry.partition)
     )
 
 

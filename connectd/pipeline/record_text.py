@@ -17,7 +17,7 @@ CHARS_MAX: Final = 16_384
 
 
 def of(partition: SourcePartition, offset: SourceOffset | None, record: SourceRecord) -> str:
-    """``SourceRecord.toString``, up to ``CHARS_MAX``. The offset is that of its page."""
+    """``SourceRecord.toString``, up to ``CHARS_MAX``. ``offset`` is the one behind it."""
     timestamp = "null" if record.timestamp_ms is None else str(record.timestamp_ms)
     kafka_partition = "null" if record.kafka_partition is None else str(record.kafka_partition)
     headers = ", ".join(

@@ -4,6 +4,9 @@ The runner owns the task's frontier and committer. It submits every emission to 
 the producer sees it, so an acknowledgement always finds its place, and it never has more than
 ``window_entries_max`` entries open: a slow broker ends in a task that is not polled, not in memory.
 
+A topic that vanishes under the producer ends the life with a ``TopicGoneError``, whatever is
+tolerated: the next life sends what is not committed again, in order.
+
 The end, whatever its cause: stop polling, wait for the acknowledgements that are under way,
 commit what they allow, stop the task. A failed task commits too: the contiguous prefix is true in
 any case. ``abandon`` takes its pens away: from then on it writes neither offsets nor statuses.
@@ -16,6 +19,7 @@ Where the story continues: ``preparation`` and ``encoding`` (from a page to byte
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +29,9 @@ import structlog
 
 from connectd.aio.jobs import JobGroup, run_unless, wait_first
 from connectd.aio.toggles import Toggle
-from connectd.errors import FatalTaskError, InvariantError, RetriableError
+from connectd.errors import FatalTaskError, InvariantError, RetriableError, TopicGoneError
 from connectd.kafka import producer as kafka_producer
+from connectd.kafka.page import FAILURES_MAX
 from connectd.model.cluster import Config
 from connectd.model.record import Emission, Seal, SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent
@@ -157,6 +162,7 @@ class SourceTaskRunner:
         self._is_abandoned = False
         self._topics: set[str] = set()
         self._in_flight = self._acked = 0
+        self._failures_max = sys.maxsize if settings.errors.logs_failures else FAILURES_MAX
         clock, policy = context.services.clock, settings.errors
         self._failures = FailureReports(
             policy, self._name, clock=clock, log_fields=self._log_fields
@@ -276,7 +282,9 @@ class SourceTaskRunner:
             encode = await self._preparation.prepare(encoding)
             await self._producer.send(
                 kafka_producer.SendJob(
-                    encode=encode, on_done=lambda result: self._on_sent(entry, encoding, result)
+                    encode=encode,
+                    on_done=lambda result: self._on_sent(entry, encoding, result),
+                    failures_max=self._failures_max,
                 )
             )
         except BaseException:
@@ -297,6 +305,12 @@ class SourceTaskRunner:
         self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
     ) -> None:
         self._on_settled()
+        gone = next(
+            (each.error for each in result.failures if isinstance(each.error, TopicGoneError)), None
+        )
+        if gone is not None:
+            self._fail(gone)  # nothing of this page is lost, or skipped: it comes again
+            return
         self._failures.report(entry, encoding, result)
         error = result.error
         if error is None and result.failure_count and not self._settings.errors.tolerates_all:
@@ -348,7 +362,8 @@ class SourceTaskRunner:
             await self._jobs.stop()
             await self._commit_the_rest()
         finally:
-            if self._frontier.entries or self._frontier.has_committable:
+            is_left = bool(self._frontier.entries or self._frontier.has_committable)
+            if is_left and not isinstance(self._failure, TopicGoneError):
                 self._on_tail_left()
             await self._task.stop()
 

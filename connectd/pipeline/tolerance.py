@@ -26,6 +26,9 @@ from typing import Final
 from connectd.errors import FatalTaskError
 from connectd.model.record import SourceRecord
 
+SENDER: Final = "org.apache.kafka.connect.runtime.WorkerSourceTask"
+"""The class that Kafka names for records that its producer did not take, or could not deliver."""
+
 RETRY_DELAY_MIN_S: Final = 0.3
 """Kafka's first wait; it doubles."""
 

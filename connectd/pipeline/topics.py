@@ -83,12 +83,9 @@ class TaskTopics:
             FatalTaskError: one may not.
         """
         for topic in encoded.topics:
-            problem = topic_names.problem(topic)
+            problem = illegal_name(topic)
             if problem is not None:
-                raise FatalTaskError(
-                    f"sending records to topic {topic!r}: {problem}; change the connector's topic "
-                    "settings or the transform that makes this name"
-                )
+                raise problem
             if topic in self._reserved:
                 raise FatalTaskError(
                     f"sending records to topic {topic}: it is one of the worker's own topics, "
@@ -158,6 +155,17 @@ class TaskTopics:
             raise FatalTaskError(f"Unable to create topic(s) '{topic}': {error}") from error
         if is_created:
             _log.info("topic created", topic=topic, group=group.name, **self._log_fields)
+
+
+def illegal_name(topic: str) -> FatalTaskError | None:
+    """Why Kafka would refuse a topic of this name; None: it would not."""
+    problem = topic_names.problem(topic)
+    if problem is None:
+        return None
+    return FatalTaskError(
+        f"sending records to topic {topic!r}: {problem}; change the connector's topic settings or "
+        "the transform that makes this name"
+    )
 
 
 def _text(spec: TopicSpec) -> str:

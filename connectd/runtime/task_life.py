@@ -2,20 +2,38 @@
 
 The boundary at which a failing task is caught: whatever its runner raises becomes the status FAILED
 with its trace, and the worker goes on. Made and stopped by the supervisor of its connector.
+
+A runner that ends with a ``TopicGoneError`` is followed by another one, from the last position: a
+topic that is deleted comes back when the broker, or the connector's rules, create it. The task is
+RUNNING meanwhile; it fails when that has not helped a few times in a row.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
+import structlog
+
+from connectd.aio.backoff import Backoff
 from connectd.aio.jobs import JobGroup, run_unless
-from connectd.errors import InvariantError
+from connectd.errors import InvariantError, TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
-from connectd.runtime.statuses import StatusPen
+from connectd.runtime.statuses import StatusPen, summary_of
 from connectd.runtime.task_runner import OnEvent, TaskRunner
+
+_log = structlog.get_logger(__name__)
+
+REWINDS_MAX: Final = 5
+"""Runners in a row that may end with a vanished topic, each soon after the one before."""
+
+REWIND_STEADY_S: Final = 60.0
+"""A runner that lives as long as that has begun anew."""
+
+_REWIND: Final = Backoff(initial_s=1.0, max_s=15.0)
 
 RunnerMaker = Callable[[OnEvent, Callable[[], TargetState]], Awaitable[TaskRunner]]
 """Makes a runner; the second argument tells the target by then, and nothing waits after that."""
@@ -50,6 +68,7 @@ class TaskLife:
         self._runner: TaskRunner | None = None
         self._failure: Exception | None = None
         self._is_stopping = False
+        self._rewinds = 0
         self._stop_wanted = asyncio.Event()
         self._begun = asyncio.Event()
         self._told = asyncio.Event()
@@ -62,10 +81,17 @@ class TaskLife:
     async def _live(self) -> None:
         logs.bind_context(connector=self._task_id.connector, task=self._task_id.task)
         try:
-            runner = await run_unless(self._make_runner(), self._stop_wanted.wait())
-            if runner is not None and not self._is_stopping:
-                self._begun.set()
-                await runner.run()
+            while not self._is_stopping:
+                begun_s = asyncio.get_running_loop().time()
+                try:
+                    await self._live_once()
+                    break
+                except TopicGoneError as error:
+                    lived_s = asyncio.get_running_loop().time() - begun_s
+                    self._rewinds = 1 if lived_s >= REWIND_STEADY_S else self._rewinds + 1
+                    if self._rewinds > REWINDS_MAX:
+                        raise
+                    await self._before_rewind(error)
             if not self._is_stopping:
                 raise InvariantError(f"task {self.name} ended, it was to run until stopped")
             self._pen.report(LifecycleEvent.SHUT_DOWN)
@@ -80,8 +106,26 @@ class TaskLife:
             self._begun.set()
             self._told.set()
 
+    async def _live_once(self) -> None:
+        runner = await run_unless(self._make_runner(), self._stop_wanted.wait())
+        if runner is not None and not self._is_stopping:
+            self._begun.set()
+            await runner.run()
+
+    async def _before_rewind(self, error: TopicGoneError) -> None:
+        wait_s = _REWIND.wait_s(self._rewinds)
+        _log.warning(
+            "a topic has vanished: going back to the last position",
+            error=str(error),
+            attempt=self._rewinds,
+            attempts_max=REWINDS_MAX,
+            wait_s=round(wait_s, 1),
+        )
+        await run_unless(asyncio.sleep(wait_s), self._stop_wanted.wait())
+
     def _report(self, event: LifecycleEvent, error: Exception | None = None) -> None:
-        self._pen.report(event, error)
+        for each in _of_another_runner(event, self._pen.state) if self._rewinds else (event,):
+            self._pen.report(each, error)
         self._told.set()
 
     async def _make_runner(self) -> TaskRunner:
@@ -128,7 +172,9 @@ class TaskLife:
             return [*map(_paused, rows)] if self._pen.state is State.PAUSED else rows
         if self._pen.state is not State.FAILED:
             return ()
-        reason = f"the task has failed: {self._failure}"
+        reason = "the task has failed"
+        if self._failure is not None:
+            reason = f"{reason}: {summary_of(self._failure)}"
         return [{**row, "state": "FAILED", "reason": row.get("reason") or reason} for row in rows]
 
     # -- the stop ladder ------------------------------------------------------------------------
@@ -166,6 +212,17 @@ class TaskLife:
     async def wait_ended(self) -> None:
         """Wait for the end."""
         await self._ended.wait()
+
+
+def _of_another_runner(event: LifecycleEvent, now: State) -> tuple[LifecycleEvent, ...]:
+    """What the status hears when a runner after the first one tells this."""
+    if event not in (LifecycleEvent.STARTED, LifecycleEvent.PAUSED):
+        return (event,)
+    if now is State.FAILED:  # an input that had failed is tried again
+        return (LifecycleEvent.RESTARTED, event)
+    if event is LifecycleEvent.STARTED:
+        return (LifecycleEvent.RESUMED,) if now is State.PAUSED else ()
+    return () if now is State.PAUSED else (event,)
 
 
 def _paused(row: Mapping[str, object]) -> Mapping[str, object]:

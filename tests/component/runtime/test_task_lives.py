@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
+from connectd.errors import TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State
 from connectd.runtime.lives import LifeSettings
 from connectd.runtime.statuses import LATE_S
+from connectd.runtime.task_life import REWIND_STEADY_S, REWINDS_MAX
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.control_plane import Plane, control_plane, src
 from tests.kit.virtual import virtual
@@ -216,3 +218,69 @@ async def test_a_restart_is_seen_by_whoever_asks_next() -> None:
         assert await plane.states("s") == ("RUNNING", ["RUNNING", "RESTARTING"])
         await plane.settle()
         assert await plane.states("s") == ("RUNNING", ["RUNNING", "RUNNING"])
+
+
+GONE = TopicGoneError("producing to topic t: there is no such topic")
+
+
+@virtual
+async def test_a_task_whose_topic_vanishes_goes_back_by_itself_and_shows_no_failure() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        probe = plane.probes["s"]
+        for number in range(1, 4):
+            probe.latest().fail(GONE)
+            await plane.settle(REWIND_STEADY_S + 20.0)
+            assert len(probe.runners) == 1 + number
+            assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+        # Each has lived long: they do not add up.
+        for _ in range(REWINDS_MAX):
+            probe.latest().fail(GONE)
+            await plane.settle(20.0)
+            assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+        assert probe.alive() == [S0]
+
+
+@virtual
+async def test_a_task_whose_topic_does_not_come_back_fails_and_says_so() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        probe = plane.probes["s"]
+        for _ in range(REWINDS_MAX + 1):
+            probe.latest().fail(GONE)
+            await plane.settle(20.0)
+        assert await plane.states("s") == ("RUNNING", ["FAILED"])
+        assert "there is no such topic" in _trace(plane, S0)
+        assert len(probe.runners) == REWINDS_MAX + 1
+
+
+@virtual
+async def test_a_task_that_waits_for_its_topic_can_be_stopped_and_paused() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        probe = plane.probes["s"]
+        probe.latest().fail(GONE)
+        await plane.settle()
+        await plane.client.put("/connectors/s/pause")
+        await plane.settle(20.0)
+        assert await plane.states("s") == ("PAUSED", ["PAUSED"])
+        await plane.client.put("/connectors/s/resume")
+        await plane.settle()
+        assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+        probe.latest().fail(GONE)
+        await plane.settle()
+        await plane.client.put("/connectors/s/stop")
+        await plane.settle()
+        assert await plane.states("s") == ("STOPPED", [])
+        assert probe.alive() == []
+
+
+@virtual
+async def test_an_input_that_had_failed_is_tried_again_with_the_others() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+        probe = plane.probes["s"]
+        probe.latest().report_failure(ValueError("table t2 is gone"))
+        probe.latest().fail(GONE)
+        await plane.settle(20.0)
+        assert await plane.states("s") == ("RUNNING", ["RUNNING"])

@@ -15,6 +15,7 @@ from connectd.errors import (
     ProduceError,
     RecordTooLargeError,
     RetriableError,
+    TopicGoneError,
 )
 from connectd.kafka import errors
 
@@ -42,12 +43,25 @@ def test_a_translated_error_says_what_was_done_and_keeps_its_cause(name: str) ->
     assert isinstance(ours.__cause__, KafkaException)
 
 
-@pytest.mark.parametrize("name", _ERROR_NAMES)
+_TOPIC_GONE = ("UNKNOWN_TOPIC_ID", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
+
+
+@pytest.mark.parametrize("name", sorted(set(_ERROR_NAMES) - set(_TOPIC_GONE)))
 def test_a_failed_delivery_is_never_retriable(name: str) -> None:
     ours = errors.delivery_error(KafkaError(getattr(KafkaError, name)), "orders", 10)
     assert isinstance(ours, FatalTaskError | RecordTooLargeError)
     assert not isinstance(ours, RetriableError)
     assert "orders" in str(ours)
+
+
+@pytest.mark.parametrize("name", _TOPIC_GONE)
+def test_a_topic_that_is_gone_sends_back_to_the_last_position(name: str) -> None:
+    ours = errors.delivery_error(KafkaError(getattr(KafkaError, name)), "orders", 10)
+    assert isinstance(ours, TopicGoneError)
+    assert str(ours) == (
+        f"producing to topic orders: there is no such topic, or partition of it ({name}); "
+        "create it, or allow the worker to create topics"
+    )
 
 
 @pytest.mark.parametrize("code", [KafkaError.NO_ERROR, KafkaError._PARTITION_EOF])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectd.errors import ProduceError
+from connectd.errors import TopicGoneError
 from connectd.kafka import clientconf
 from connectd.kafka.producer import PageProducer, SendJob, SendResult
 from connectd.model.record import RoutedPage, RoutedRecord
@@ -85,7 +85,7 @@ def test_a_partition_that_is_not_there_fails_its_record_under_its_topic(
     assert (answer.records, answer.failure_count) == (3, 1)
     (failure,) = answer.failures
     assert (failure.topic, failure.key) == ("items", b"lost")
-    assert isinstance(failure.error, ProduceError)
+    assert isinstance(failure.error, TopicGoneError)
 
 
 def test_a_page_of_nothing_is_answered(cluster: MockCluster) -> None:

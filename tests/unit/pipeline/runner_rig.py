@@ -71,18 +71,23 @@ class TextConverter:
 
 @dataclass
 class TextPayload:
-    """A page of texts; ``direct`` offers an encoder of its own, ``positions`` one behind each."""
+    """A page of texts; ``direct`` offers an encoder of its own, ``positions`` one behind each.
+
+    ``topics``: where some of them go.
+    """
 
     values: list[str]
     direct: bool = False
     positions: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def source_records(self) -> Iterator[SourceRecord | RecordError]:
         for value in self.values:
-            record = SourceRecord("demo-orders", None, value, None, value)
+            topic = self.topics.get(value, "demo-orders")
+            record = SourceRecord(topic, None, value, None, value)
             if self.positions:
                 record.offset_after = partial(dict, behind=value)
             yield record
@@ -293,8 +298,15 @@ class Rig:
         return [write[SHARD] for write in self.writer.writes]
 
 
-def batch(number: int, *values: str, direct: bool = False, positions: bool = False) -> RecordBatch:
-    return RecordBatch(SHARD, {"n": number}, TextPayload(list(values), direct, positions))
+def batch(
+    number: int,
+    *values: str,
+    direct: bool = False,
+    positions: bool = False,
+    topics: Mapping[str, str] | None = None,
+) -> RecordBatch:
+    payload = TextPayload(list(values), direct, positions, topics or {})
+    return RecordBatch(SHARD, {"n": number}, payload)
 
 
 def virtual(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:

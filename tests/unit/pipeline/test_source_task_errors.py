@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from connectd.errors import FatalTaskError
+from connectd.errors import FatalTaskError, TopicGoneError
 from connectd.kafka.producer import RecordFailure
 from connectd.pipeline.failure_reports import ErrorStatistics
 from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
@@ -151,3 +151,55 @@ def test_what_came_before_is_not_committed_when_kafka_refuses_it() -> None:
         assert rig.runner.statistics().errors.record_errors == 2
 
     virtual(scenario)
+
+
+@pytest.mark.parametrize("tolerate_all", [False, True])
+def test_a_topic_that_vanishes_skips_nothing_whatever_is_tolerated(tolerate_all: bool) -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a"), batch(2, "b")], tolerate_all=tolerate_all)
+        await rig.begin()
+        rig.producer.answer(0)
+        gone = TopicGoneError("no such topic")
+        rig.producer.answer(1, RecordFailure(b"b", "demo-orders", gone))
+        await rig.end()
+        assert rig.failure is gone
+        assert rig.committed == [{"n": 1}]
+        assert rig.runner.statistics().errors == ErrorStatistics()
+        assert rig.tails_left == []  # the next life sends them
+
+    virtual(scenario)
+
+
+@pytest.mark.parametrize("name", ["a b", "x" * 250])
+def test_a_record_for_a_topic_that_kafka_would_refuse_is_skipped_or_ends_the_task(
+    name: str,
+) -> None:
+    async def scenario(*, tolerate_all: bool) -> tuple[object, BaseException | None]:
+        rig = Rig([batch(1, "a", "b", "c", topics={"b": name})], tolerate_all=tolerate_all)
+        await rig.begin()
+        rig.producer.answer(0)
+        await rig.end()
+        return rig.sent_values(), rig.failure
+
+    assert run_virtual(scenario(tolerate_all=True)) == ([b"a", b"c"], None)
+    sent, failure = run_virtual(scenario(tolerate_all=False))
+    assert sent == [b"a"]
+    assert f"sending records to topic {name!r}" in str(failure)
+
+
+def test_with_a_log_of_errors_each_of_many_records_has_its_line_and_its_own_offset() -> None:
+    async def scenario() -> list[str]:
+        policy = ErrorPolicy(tolerates_all=True, logs_failures=True, logs_records=True)
+        values = [f"x{number}" for number in range(50)]
+        refusing = Registry(refused=frozenset(values))
+        rig = Rig([batch(1, *values, positions=True)], errors=policy, value=refusing)
+        with capture_logs() as lines:
+            await rig.begin()
+            rig.producer.answer(0)
+            await rig.end()
+        return [line["event"] for line in lines if line["log_level"] == "error"]
+
+    lines = run_virtual(scenario())
+    assert len(lines) == 50
+    for number, line in enumerate(lines):
+        assert f"sourceOffset={{behind=x{number}}}" in line
