@@ -5,7 +5,8 @@ Kafka Connect they run in a thread of their task, where they hold up neither the
 producer, which others share. The thread is started by its first work and lives as long as its task.
 
 It is a daemon: one that hangs in a plugin does not hold up the end of the process. What it was
-working on then is thrown away, and was never sent.
+working on then is thrown away, and was never sent. What must not cross into the loop, such as the
+``SystemExit`` of a plugin, fails the work instead (``plugins.containment``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import queue
 import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+from connectd.plugins import containment
 
 T = TypeVar("T")
 
@@ -52,10 +55,11 @@ class EncoderThread:
         while (item := self._queue.get()) is not None:
             work, done = item
             result: object = None
-            error: BaseException | None = None
+            error: Exception | None = None
             try:
-                result = work()
-            except BaseException as raised:  # delivered to whoever waits for it
+                with containment.contained(f"encoding records of task {self._name}"):
+                    result = work()
+            except Exception as raised:  # delivered to whoever waits for it
                 error = raised
             try:
                 loop.call_soon_threadsafe(_deliver, done, result, error)
@@ -64,7 +68,7 @@ class EncoderThread:
             del item, work, done, result, error  # a page must not be held while there is no other
 
 
-def _deliver(done: asyncio.Future[object], result: object, error: BaseException | None) -> None:
+def _deliver(done: asyncio.Future[object], result: object, error: Exception | None) -> None:
     if done.done():  # cancelled: the task has ended meanwhile
         return
     if error is None:

@@ -20,7 +20,7 @@ from connectd.errors import (
 )
 from connectd.model.cluster import Config
 from connectd.model.record import SourceRecord
-from connectd.plugins import spi
+from connectd.plugins import answers, containment, spi
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 
 _OF_FRAMEWORK: Final = ("type", "plugin.version", "predicate", "negate")
@@ -32,6 +32,7 @@ class Step:
     """A transform, and when it is applied: where the predicate holds, or where it does not.
 
     ``class_name`` is what people call the transform's class: it is in reports of failed records.
+    ``predicate_name`` is the predicate's alias and class, for messages.
     """
 
     alias: str
@@ -39,24 +40,46 @@ class Step:
     predicate: spi.Predicate | None = None
     negate: bool = False
     class_name: str = ""
+    predicate_name: str = ""
 
     def apply(self, record: SourceRecord) -> SourceRecord | None:
         """The record after this step.
 
         Raises:
             RetriableError: something outside is away; the same record may pass later.
-            FatalTaskError: no record will pass until somebody helps.
+            FatalTaskError: no record will pass until somebody helps; or a plugin gave what is no
+                answer, or tried to end the worker.
             TransformError: whatever else the plugin raises; ``errors.tolerance`` decides (F.2).
         """
+        is_deciding = self.predicate is not None
         try:
-            if self.predicate is not None and self.predicate.test(record) is self.negate:
-                return record
-            return self.transformation.apply(record)
+            if self.predicate is not None:
+                holds = self.predicate.test(record)
+                if holds is self.negate:
+                    return record
+                if holds is not True and holds is not False:
+                    raise answers.wrong(f"{self._name(True)}: test", holds, "a bool")
+                is_deciding = False
+            changed = self.transformation.apply(record)
         except (RecordError, RetriableError, FatalTaskError):
             raise
         except Exception as error:
             kind = type(error).__name__
-            raise TransformError(f"transforms.{self.alias} failed with {kind}: {error}") from error
+            raise TransformError(
+                f"{self._name(is_deciding)} failed with {kind}: {error}"
+            ) from error
+        except BaseException as error:
+            raise containment.escape(self._name(is_deciding), error) from error
+        if changed is None or isinstance(changed, SourceRecord):
+            return changed
+        raise answers.wrong(f"{self._name(False)}: apply", changed, "a SourceRecord, or None")
+
+    def _name(self, is_deciding: bool) -> str:
+        """The plugin at fault: the predicate, or the transform."""
+        if is_deciding:
+            return f"predicates.{self.predicate_name}"
+        name = f"transforms.{self.alias}"
+        return f"{name} ({self.class_name})" if self.class_name else name
 
 
 @dataclass(frozen=True)
@@ -90,9 +113,7 @@ def make_chain(registry: PluginRegistry, config: Config) -> TransformChain:
         ConfigError: a class is not there, a setting is wrong, an alias is not declared.
     """
     predicates = {
-        alias: _make(_find(registry, PluginKind.PREDICATE, prefix, config), prefix, config)
-        for alias in _aliases(config, "predicates")
-        for prefix in (f"predicates.{alias}.",)
+        alias: _predicate(registry, alias, config) for alias in _aliases(config, "predicates")
     }
     return TransformChain(
         tuple(
@@ -101,8 +122,18 @@ def make_chain(registry: PluginRegistry, config: Config) -> TransformChain:
     )
 
 
+def _predicate(registry: PluginRegistry, alias: str, config: Config) -> tuple[spi.Predicate, str]:
+    """The predicate, and its name for messages."""
+    prefix = f"predicates.{alias}."
+    plugin = _find(registry, PluginKind.PREDICATE, prefix, config)
+    return _make(plugin, prefix, config), f"{alias} ({plugin.class_name})"
+
+
 def _step(
-    registry: PluginRegistry, alias: str, config: Config, predicates: Mapping[str, Any]
+    registry: PluginRegistry,
+    alias: str,
+    config: Config,
+    predicates: Mapping[str, tuple[spi.Predicate, str]],
 ) -> Step:
     prefix = f"transforms.{alias}."
     plugin = _find(registry, PluginKind.TRANSFORMATION, prefix, config)
@@ -115,7 +146,8 @@ def _step(
         )
     negate_key = f"{prefix}negate"
     negate = parsing.parse_value(negate_key, config.get(negate_key), ConfigType.BOOLEAN)
-    return Step(alias, transformation, predicates.get(name), negate is True, plugin.class_name)
+    predicate, predicate_name = predicates.get(name, (None, ""))
+    return Step(alias, transformation, predicate, negate is True, plugin.class_name, predicate_name)
 
 
 def _find(registry: PluginRegistry, kind: PluginKind, prefix: str, config: Config) -> PluginDesc:
@@ -128,10 +160,13 @@ def _make(plugin: PluginDesc, prefix: str, config: Config) -> Any:
         for name, text in config.items()
         if name.startswith(prefix) and name.removeprefix(prefix) not in _OF_FRAMEWORK
     }
+    name = f"{prefix.rstrip('.')} ({plugin.class_name})"
     try:
         return plugin.cls(parsing.parse(plugin.cls.config_def(), settings))
     except ConfigError as error:
-        raise ConfigError(f"{prefix.rstrip('.')} ({plugin.class_name}): {error}") from error
+        raise ConfigError(f"{name}: {error}") from error
+    except Exception as error:
+        raise ConfigError(f"{name} failed with {type(error).__name__}: {error}") from error
 
 
 def _aliases(config: Config, list_key: str) -> tuple[str, ...]:

@@ -74,7 +74,9 @@ def load(registry: PluginRegistry, installed: Iterable[metadata.EntryPoint] | No
     for offer in sorted(offers, key=lambda each: each.order):
         try:
             _register(registry, offer)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise  # SIGTERM, while the worker is still being loaded
+        except BaseException as error:
             problem = offer.problem(error)
             registry.unusable.append(
                 UnusablePlugin(offer.class_name, offer.package, problem, offer.kinds, offer.aliases)

@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.values import Secret, trim, value_text
 from connectd.configdef.worker import WorkerConfig
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, ConnectdError
 from connectd.model.cluster import Config
 from connectd.model.record import ConverterSpec
 from connectd.plugins import spi
@@ -56,11 +56,10 @@ def make_converter(
     Its spec has the canonical class name and every setting that it declares, defaults included.
 
     Raises:
-        ConfigError: no such class, or a setting is wrong.
+        ConfigError: no such class, or a setting is wrong, or the class makes no converters.
     """
     name, settings = converter_settings(part, worker, connector_config)
-    plugin = registry.find(PluginKind.CONVERTER, name)
-    converter: spi.Converter = plugin.cls(_converter_spec(part, plugin, settings))
+    converter: spi.Converter = _make(part, registry.find(PluginKind.CONVERTER, name), settings)
     return converter
 
 
@@ -70,7 +69,25 @@ def make_header_converter(
     """The converter of a connector's message headers; as ``make_converter``."""
     name, settings = converter_settings("header", worker, connector_config)
     plugin = registry.find(PluginKind.HEADER_CONVERTER, name)
-    converter: spi.HeaderConverter = plugin.cls(_converter_spec("header", plugin, settings))
+    converter: spi.HeaderConverter = _make("header", plugin, settings)
+    return converter
+
+
+def _make(part: ConverterPart, plugin: PluginDesc, settings: Mapping[str, str]) -> Any:
+    """An instance with a ``spec``: records are encoded, and failures reported, by that."""
+    name = f"{part}.converter ({plugin.class_name})"
+    spec = _converter_spec(part, plugin, settings)
+    try:
+        converter = plugin.cls(spec)
+    except ConnectdError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{name} failed with {type(error).__name__}: {error}") from error
+    if not isinstance(getattr(converter, "spec", None), ConverterSpec):
+        raise ConfigError(
+            f"{name}: a converter has an attribute spec, a ConverterSpec, and this one has none; "
+            "its __init__ must keep the one that it gets, as docs/plugins.md shows"
+        )
     return converter
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from connectd.errors import ConfigError, ConnectdError
-from connectd.plugins import spi
+from connectd.plugins import answers, spi
 
 DEADLINE_S: Final = 10.0
 """For all that one config refers to, of whatever provider. Long for a file or a secret server, and
@@ -107,33 +107,37 @@ class Lookups:
         def work() -> None:
             values, failure = None, None
             try:
-                values = provider.get(path, keys)
+                found = provider.get(path, keys)
+                values = answers.provided(f"{self._title(name)}: get", found)
             except ConnectdError as error:
                 failure = error
-            except Exception as error:
-                failure = _unexpected(name, path, error)
+            except BaseException as error:  # a thread that dies would keep its path for ever
+                failure = self._unexpected(name, path, error)
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(deliver, values, failure)
 
         try:
             self._start_thread(work)
         except RuntimeError as error:  # no more threads in this process
-            deliver(None, _unexpected(name, path, error))
+            deliver(None, self._unexpected(name, path, error))
         return await answer
 
     def _end(self, name: str, path: str, ended: asyncio.Future[None]) -> None:
         del self._under_way[name, path]
         ended.set_result(None)
 
+    def _title(self, name: str) -> str:
+        kind = type(self._providers[name])
+        return f"config provider '{name}' ({kind.__module__}.{kind.__qualname__})"
 
-def _unexpected(name: str, path: str, error: Exception) -> ConfigError:
-    """Whatever a provider raises: its class, but not its text, which might have the values."""
-    failure = ConfigError(
-        f"config provider '{name}' failed for the path '{path}' with {type(error).__name__}; "
-        "check the path and the provider's parameters"
-    )
-    failure.__suppress_context__ = True
-    return failure
+    def _unexpected(self, name: str, path: str, error: BaseException) -> ConfigError:
+        """Whatever a provider raises: its class, but not its text, which might have the values."""
+        failure = ConfigError(
+            f"{self._title(name)} failed for the path '{path}' with {type(error).__name__}; check "
+            "the path and the provider's parameters"
+        )
+        failure.__suppress_context__ = True
+        return failure
 
 
 def _start_daemon(work: Callable[[], None]) -> None:

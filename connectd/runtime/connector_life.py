@@ -23,7 +23,7 @@ from connectd.model.cluster import Config
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
-from connectd.plugins import spi
+from connectd.plugins import answers, spi
 from connectd.runtime.loop_watch import foreign
 from connectd.runtime.statuses import StatusPen
 from connectd.stores import protocols
@@ -161,9 +161,21 @@ class ConnectorLife:
     async def _ensure_instance(self) -> spi.SourceConnector:
         if self._instance is None:
             self._resolved = await self._spec.resolve(self.config)
-            with foreign(f"creating connector {self.name}"):
+            with foreign(f"creating {self._title}"):
                 self._instance = self._spec.create(self._resolved)
         return self._instance
+
+    @property
+    def _title(self) -> str:
+        return f"connector {self.name} ({self._class_name})"
+
+    @property
+    def _class_name(self) -> str:
+        """As people wrote it: before there is an instance, too."""
+        return (self._resolved or self.config).get("connector.class", "")
+
+    def _method(self, name: str) -> str:
+        return f"{self._class_name}.{name}"
 
     async def _take_step(self) -> None:
         raised, self._raised = self._raised, None
@@ -200,8 +212,9 @@ class ConnectorLife:
         context = _Context(self._spec, self.fail)
         try:
             async with asyncio.timeout(self._start_deadline_s) as limit:
-                with foreign(f"starting connector {self.name}"):
-                    await instance.start(context, self._resolved)
+                with foreign(f"starting {self._title}"):
+                    started = instance.start(context, self._resolved)
+                    await answers.awaited(self._method("start"), started)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -215,8 +228,8 @@ class ConnectorLife:
             return
         self._needs_stop = False
         try:
-            with foreign(f"stopping connector {self.name}"):
-                await self._instance.stop()
+            with foreign(f"stopping {self._title}"):
+                await answers.awaited(self._method("stop"), self._instance.stop())
         except Exception as error:
             if raises:
                 raise
@@ -248,7 +261,8 @@ class ConnectorLife:
         """
         if self._instance is None:
             return ""
-        kind = self._instance.task_class()
+        with foreign(f"asking {self._title} for the class of its tasks"):
+            kind = self._instance.task_class()
         return str(getattr(kind, "class_name", f"{kind.__module__}.{kind.__qualname__}"))
 
     def set_target(self, target: TargetState) -> None:
@@ -281,14 +295,17 @@ class ConnectorLife:
         """Ask the running instance for task configs; raises what it raises."""
         if self._instance is None or self._pen.state is not State.RUNNING:
             raise ConnectdError(f"connector {self.name} is not running")
-        with foreign(f"computing task configs of connector {self.name}"):
-            return await self._instance.task_configs(tasks_max)
+        method = self._method("task_configs")
+        with foreign(f"computing task configs of {self._title}"):
+            computed = await answers.awaited(method, self._instance.task_configs(tasks_max))
+            return answers.configs(method, computed)
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """What the instance shows of inputs that no task serves."""
         if self._instance is None or self._pen.state is not State.RUNNING:
             return ()
-        return self._instance.tables()
+        with foreign(f"asking {self._title} for its tables"):
+            return self._instance.tables()
 
     # -- the stop ladder ------------------------------------------------------------------------
 

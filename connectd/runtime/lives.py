@@ -26,6 +26,7 @@ from connectd.runtime.connector_life import (
     ConnectorOffsetReader,
     ConnectorSpec,
 )
+from connectd.runtime.loop_watch import foreign
 from connectd.runtime.membership import Membership
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_life import TaskLife
@@ -153,7 +154,8 @@ class LifeMaker:
                 on_event=on_event,
                 on_topic=lambda topic: self._statuses.on_topic(task, topic),
             )
-            return self._make_task_runner(spec)
+            with foreign(f"creating task {task} of {connector_config.get('connector.class')}"):
+                return self._make_task_runner(spec)
 
         pen = self._statuses.task_pen(task, keeps_failure=self.on_begun(task))
         pen.on_state = lambda state: self.on_state(task, state)

@@ -40,6 +40,7 @@ from typing import Any, Final
 import structlog
 
 from connectd.errors import FatalTaskError
+from connectd.plugins import containment
 
 _log = structlog.get_logger(__name__)
 
@@ -66,10 +67,15 @@ class BlockedLoopError(FatalTaskError):
 
 @contextlib.contextmanager
 def foreign(doing: str) -> Iterator[None]:
-    """Mark plugin code, by what it does: ``starting connector s``. Jobs started inside inherit."""
+    """Mark plugin code, by what it does: ``starting connector s``. Jobs started inside inherit.
+
+    Raises:
+        EscapeError: the code raised what would have ended the worker (``plugins.containment``).
+    """
     token = _foreign.set(doing)
     try:
-        yield
+        with containment.contained(doing):
+            yield
     finally:
         _foreign.reset(token)
 
@@ -146,7 +152,7 @@ class LoopWatch:
         if not waits and worked_s - stall.worked_from_s < self._limits.working_s:
             return
         stall.waited_from_s, stall.worked_from_s = waited_s, worked_s
-        job, frames = asyncio.current_task(self._loop), _frames_of(main_id)
+        job, frames = asyncio.current_task(self._loop), frames_of(main_id)
         blocked_s = stall.looks * PULSE_S
         self._suspect, self._blocked_s = job, blocked_s
         signal.pthread_kill(main_id, signal.SIGURG)
@@ -196,8 +202,8 @@ def _is_asleep(kernel_id: int | None) -> bool | None:
     return state == "S"
 
 
-def _frames_of(thread_id: int) -> list[str]:
-    """Where a thread stands, innermost last."""
+def frames_of(thread_id: int) -> list[str]:
+    """Where a thread stands, innermost last; empty when it has ended."""
     frame = sys._current_frames().get(thread_id)
     frames = traceback.extract_stack(frame)[-_STACK_FRAMES_MAX:] if frame is not None else []
     return [f"{each.filename}:{each.lineno} {each.name}" for each in frames]

@@ -17,6 +17,7 @@ from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.record import Primitive, SourceOffset, SourcePartition
 from connectd.model.states import TargetState
 from connectd.plugins import resolving, spi
+from connectd.runtime.loop_watch import foreign
 from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
 from connectd.runtime.views import Views
 from connectd.runtime.worker import Worker
@@ -154,9 +155,11 @@ class ConnectorOffsets:
                 resolved = (await self._resolve(config)).config
             except ConfigError as error:
                 raise RequestFailedError(str(error)) from error
-        kind = self._connector_class(resolved.get("connector.class", ""))
+        class_name = resolved.get("connector.class", "")
+        kind = self._connector_class(class_name)
         try:
-            is_complete = kind.alter_offsets(resolved, changes)
+            with foreign(f"checking offsets of connector {connector} ({class_name})"):
+                is_complete = kind.alter_offsets(resolved, changes)
         except ConnectdError:
             raise
         except Exception as error:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import structlog
 
 from connectd.aio import clock as clocks
+from connectd.errors import ConnectdError
 from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, next_state
@@ -40,6 +41,9 @@ _RUNS_NOTHING = frozenset({State.UNASSIGNED, State.RESTARTING})
 LATE_S = 1.0
 """A first life that has no status after this says that it is UNASSIGNED."""
 
+_CAUSES_MAX = 5
+"""Causes of causes that are worth a place in a sentence; the trace has all."""
+
 _AFTER_A_SURVIVED_FAILURE = frozenset(
     {LifecycleEvent.STARTED, LifecycleEvent.PAUSED, LifecycleEvent.RESUMED}
 )
@@ -56,6 +60,25 @@ def trace_of(error: BaseException) -> str:
         name = f"{kind.__module__}.{name}"
     text = f"{name}: {error}\n{''.join(traceback.format_exception(error))}"
     return redaction.redact_text(text).rstrip()
+
+
+def summary_of(error: BaseException) -> str:
+    """One sentence about a failure: its own text, then what its causes add to that.
+
+    Kafka's texts may say nothing without their cause ("Tolerance exceeded in error handler").
+    Without secrets, as a trace.
+    """
+    text, cause = str(error) or type(error).__name__, error.__cause__
+    for _ in range(_CAUSES_MAX):
+        if cause is None:
+            break
+        found = str(cause)
+        if not isinstance(cause, ConnectdError):
+            found = f"{type(cause).__name__}: {found}" if found else type(cause).__name__
+        if found not in text:
+            text = f"{text}: {found}"
+        cause = cause.__cause__
+    return redaction.redact_text(text)
 
 
 Subject = str | ConnectorTaskId
@@ -117,7 +140,8 @@ class StatusPen:
         if self.state is State.FAILED:
             trace = None if error is None else trace_of(error)
             trace = f"{trace}\n{note}" if trace and note else trace
-            _log.error("failed", was=before.value, error=str(error), **self._log_fields)
+            reason = "" if error is None else summary_of(error)
+            _log.error("failed", was=before.value, error=reason, **self._log_fields)
         elif self.state is not before:
             _log.info("state changed", was=before.value, state=self.state.value, **self._log_fields)
         version = None if self.state in _RUNS_NOTHING else self.version

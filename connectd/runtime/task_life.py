@@ -22,6 +22,7 @@ from connectd.errors import InvariantError, TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
+from connectd.plugins import containment
 from connectd.runtime.statuses import StatusPen, summary_of
 from connectd.runtime.task_runner import OnEvent, TaskRunner
 
@@ -110,7 +111,8 @@ class TaskLife:
         runner = await run_unless(self._make_runner(), self._stop_wanted.wait())
         if runner is not None and not self._is_stopping:
             self._begun.set()
-            await runner.run()
+            with containment.contained(f"running task {self.name}"):
+                await runner.run()
 
     async def _before_rewind(self, error: TopicGoneError) -> None:
         wait_s = _REWIND.wait_s(self._rewinds)

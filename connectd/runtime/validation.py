@@ -21,8 +21,9 @@ from connectd.configdef import validation, values
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
 from connectd.observe.redaction import HIDDEN
-from connectd.plugins import resolving
+from connectd.plugins import containment, resolving
 from connectd.runtime.changes import SubmittedConfig
+from connectd.runtime.loop_watch import foreign
 from connectd.runtime.requests import RequestFailedError, RequestGate, stage
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class ValidationThreads:
         loop = asyncio.get_running_loop()
         result: asyncio.Future[T] = loop.create_future()
 
-        def deliver(value: T | None, error: BaseException | None) -> None:
+        def deliver(value: T | None, error: Exception | None) -> None:
             self._places.release()
             group_places.release()
             if result.done():  # its request has given up
@@ -118,7 +119,8 @@ class ValidationThreads:
         def work() -> None:
             value, failure = None, None
             try:
-                value = call()
+                with containment.contained(f"asking plugins about a {group or 'connector'}"):
+                    value = call()
             except Exception as error:
                 failure = error
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -156,7 +158,8 @@ class Validation:
             NotFoundError: no plugin of that class or alias.
             ConfigError: none of that version, or it is of a kind that has no keys to be shown.
         """
-        return self._plugins.config_keys(plugin, version)
+        with foreign(f"asking {plugin} for its keys"):
+            return self._plugins.config_keys(plugin, version)
 
     async def validate(self, plugin: str, config: SubmittedConfig) -> ConfigInfos:
         """Check a config for a plugin without keeping it.

@@ -1,4 +1,8 @@
-"""A source task whose code is marked as a plugin's: it may not block the event loop."""
+"""A source task whose code is marked as a plugin's, and whose answers are checked.
+
+It may not block the event loop (``loop_watch``), nor end the worker (``plugins.containment``), and
+it gives what ``spi.SourceTask`` says (``plugins.answers``).
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,36 @@ from collections.abc import Mapping, Sequence
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import Emission
-from connectd.plugins import spi
+from connectd.plugins import answers, spi
 from connectd.runtime.loop_watch import foreign
 
 
 class WatchedTask:
-    """Passes every call on to ``task`` (``spi.SourceTask``), in view of the loop's watch."""
+    """Passes every call on to ``task`` (``spi.SourceTask``)."""
 
     def __init__(self, task: spi.SourceTask, task_id: ConnectorTaskId) -> None:
         self._task = task
-        self._id = task_id
+        self._class = f"{type(task).__module__}.{type(task).__qualname__}"
+        self._title = f"task {task_id} ({self._class})"
 
     async def start(self, context: spi.TaskContext, config: Config) -> None:
         """See ``spi.SourceTask``."""
-        with foreign(f"starting task {self._id}"):
-            await self._task.start(context, config)
+        with foreign(f"starting {self._title}"):
+            await answers.awaited(f"{self._class}.start", self._task.start(context, config))
 
     async def poll(self) -> Sequence[Emission]:
         """See ``spi.SourceTask``."""
-        with foreign(f"polling task {self._id}"):
-            return await self._task.poll()
+        method = f"{self._class}.poll"
+        with foreign(f"polling {self._title}"):
+            polled = await answers.awaited(method, self._task.poll())
+            return answers.emissions(method, polled)
 
     async def stop(self) -> None:
         """See ``spi.SourceTask``."""
-        with foreign(f"stopping task {self._id}"):
-            await self._task.stop()
+        with foreign(f"stopping {self._title}"):
+            await answers.awaited(f"{self._class}.stop", self._task.stop())
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""
-        return self._task.tables()
+        with foreign(f"asking {self._title} for its tables"):
+            return self._task.tables()
