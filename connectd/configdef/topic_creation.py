@@ -138,8 +138,8 @@ def _read_group(name: str, config: Mapping[str, str], *, defaults: TopicGroup | 
             for key, text in config.items()
             if key.startswith(prefix) and key not in parsed
         },
-        include=_pattern((".*",) if is_default else parsed.strings(include_key)),
-        exclude=_pattern(() if is_default else parsed.strings(exclude_key)),
+        include=_pattern(include_key, (".*",) if is_default else parsed.strings(include_key)),
+        exclude=_pattern(exclude_key, () if is_default else parsed.strings(exclude_key)),
     )
 
 
@@ -147,8 +147,14 @@ def _sized(text: str) -> Validator:
     return validators.optional(validators.positive_or_default(text))  # None is told already
 
 
-def _pattern(patterns: tuple[str, ...]) -> java_regex.Pattern:
-    return java_regex.compiled(f"(?s:{'|'.join(patterns)})")
+def _pattern(key: str, patterns: tuple[str, ...]) -> java_regex.Pattern:
+    """One pattern of them all, as in Kafka; each is one by itself, but their groups meet here."""
+    try:
+        return java_regex.compiled("|".join(patterns))
+    except java_regex.InvalidPatternError as error:
+        raise invalid_value(
+            key, ",".join(patterns), f"Syntax error in regular expression: {error}"
+        ) from error
 
 
 def _check_patterns(name: str, value: object) -> None:

@@ -1,41 +1,78 @@
 """Users' regular expressions: in Java's dialect, and bounded in time (spec H.2).
 
-Named groups are spelled ``(?<name>...)`` and ``\\k<name>``. A replacement refers to groups with
-``$1`` or ``${name}``; a backslash takes what follows as it is.
+A pattern means what ``java.util.regex`` of Java 17 makes of it, or is refused.
+``java_regex_grammar`` reads it and writes it anew for the library ``regex``; nothing that it does
+not know reaches the library, which would take much of it in another sense.
 
 A pattern like ``(a+)+`` can take longer than the universe on a text that nearly matches. Every
 match therefore has a deadline, and lets other threads run meanwhile (both are why the library
 ``regex`` is used, and not ``re``): such a pattern fails its record, not the worker.
+
+Known limits: characters that Unicode has got since Java 17 have their properties here, and none
+there; and what ``java_regex_grammar`` calls unsupported is refused.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import regex
 
 from connectd.errors import TransformError
+from connectd.model import java_regex_grammar, java_regex_replacement
+from connectd.model.java_regex_scanner import InvalidPatternError, UnsupportedPatternError
 
-Pattern = regex.Pattern[str]
+__all__ = (
+    "MATCH_DEADLINE_S",
+    "InvalidPatternError",
+    "Match",
+    "Pattern",
+    "UnsupportedPatternError",
+    "check_replacement",
+    "compiled",
+    "fullmatch",
+    "search",
+    "with_first_replaced",
+)
+
 Match = regex.Match[str]
-InvalidPatternError = regex.error
 
 MATCH_DEADLINE_S: Final = 0.5
 """A thousand times what a sane pattern takes on a long text."""
 
-_NAMED: Final = re.compile(r"\\k<([a-zA-Z][a-zA-Z0-9]*)>|(\\.)|\(\?<(?=[a-zA-Z])", re.DOTALL)
-_NAME: Final = re.compile(r"[a-zA-Z0-9]*")
+_FLAGS: Final = regex.VERSION1 | regex.DOTALL
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern as its user wrote it, and ready to be used.
+
+    Java may keep something else in one of ``uncertain_groups`` than a match here does.
+    """
+
+    text: str
+    program: regex.Pattern[str]
+    numbers_by_name: Mapping[str, int]
+    uncertain_groups: frozenset[int]
 
 
 def compiled(pattern: str) -> Pattern:
     """The expression, ready for ``fullmatch`` and ``search``.
 
     Raises:
-        InvalidPatternError: it is none.
+        InvalidPatternError: it is none in Java.
+        UnsupportedPatternError: it is one, but what it means is not certain here.
     """
-    return regex.compile(_NAMED.sub(_spelled, pattern))
+    reading = java_regex_grammar.read(pattern)
+    try:
+        program = regex.compile(reading.written, _FLAGS)
+    except (regex.error, OverflowError) as error:
+        raise UnsupportedPatternError(
+            f"found a pattern that cannot be made ready ({error}), expected a simpler one"
+        ) from error
+    return Pattern(pattern, program, reading.numbers_by_name, reading.uncertain_groups)
 
 
 def fullmatch(pattern: Pattern, text: str) -> Match | None:
@@ -45,7 +82,7 @@ def fullmatch(pattern: Pattern, text: str) -> Match | None:
         TransformError: it takes too long.
     """
     try:
-        return pattern.fullmatch(text, concurrent=True, timeout=MATCH_DEADLINE_S)
+        return pattern.program.fullmatch(text, concurrent=True, timeout=MATCH_DEADLINE_S)
     except TimeoutError:
         raise _too_slow(pattern, text) from None
 
@@ -57,22 +94,31 @@ def search(pattern: Pattern, text: str) -> Match | None:
         TransformError: it takes too long.
     """
     try:
-        return pattern.search(text, concurrent=True, timeout=MATCH_DEADLINE_S)
+        return pattern.program.search(text, concurrent=True, timeout=MATCH_DEADLINE_S)
     except TimeoutError:
         raise _too_slow(pattern, text) from None
 
 
 def _too_slow(pattern: Pattern, text: str) -> TransformError:
     return TransformError(
-        f"the regular expression {pattern.pattern} takes more than {MATCH_DEADLINE_S:g} s on a "
+        f"the regular expression {pattern.text} takes more than {MATCH_DEADLINE_S:g} s on a "
         f"text of {len(text)} characters; write it without repetitions inside of repetitions"
     )
 
 
-def _spelled(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        return f"(?P={found[1]})"
-    return found[2] or "(?P<"
+def check_replacement(pattern: Pattern, replacement: str) -> None:
+    """Ask before the first record.
+
+    Raises:
+        UnsupportedPatternError: it refers to a group of which Java may keep something else.
+    """
+    uncertain = _replacement(pattern, replacement).groups & pattern.uncertain_groups
+    if uncertain:
+        raise UnsupportedPatternError(
+            f"found a reference to group {min(uncertain)}, of which Java may keep something else; "
+            "expected one to a group outside of repetitions, alternatives and look-arounds; write "
+            "the regex with such a group around what is needed"
+        )
 
 
 def with_first_replaced(pattern: Pattern, replacement: str, text: str) -> str:
@@ -85,63 +131,12 @@ def with_first_replaced(pattern: Pattern, replacement: str, text: str) -> str:
     found = search(pattern, text)
     if found is None:
         return text
-    return text[: found.start()] + _Expansion(replacement, found).text() + text[found.end() :]
+    made = _replacement(pattern, replacement)
+    if made.error is not None:
+        raise TransformError(made.error)
+    middle = (part if isinstance(part, str) else found[part] or "" for part in made.parts)
+    return text[: found.start()] + "".join(middle) + text[found.end() :]
 
 
-@dataclass
-class _Expansion:
-    """One replacement for one match, read from left to right."""
-
-    replacement: str
-    match: Match
-    at: int = 0
-
-    def text(self) -> str:
-        pieces = []
-        while self.at < len(self.replacement):
-            char = self.replacement[self.at]
-            self.at += 1
-            if char == "\\":
-                pieces.append(self._next("character to be escaped is missing"))
-            elif char == "$":
-                pieces.append(self._group())
-            else:
-                pieces.append(char)
-        return "".join(pieces)
-
-    def _next(self, error: str) -> str:
-        if self.at == len(self.replacement):
-            raise TransformError(error)
-        self.at += 1
-        return self.replacement[self.at - 1]
-
-    def _group(self) -> str:
-        first = self._next("Illegal group reference: group index is missing")
-        if first == "{":
-            return self.match[self._name()] or ""
-        if first not in "0123456789":
-            raise TransformError("Illegal group reference")
-        number, groups = int(first), self.match.re.groups
-        while (more := self.replacement[self.at : self.at + 1]) and more in "0123456789":
-            if number * 10 + int(more) > groups:
-                break
-            number = number * 10 + int(more)
-            self.at += 1
-        if number > groups:
-            raise TransformError(f"No group {number}")
-        return self.match[number] or ""
-
-    def _name(self) -> str:
-        found = _NAME.match(self.replacement, self.at)
-        name = found[0] if found else ""
-        self.at += len(name)
-        if not name:
-            raise TransformError("named capturing group has 0 length name")
-        if not self.replacement.startswith("}", self.at):
-            raise TransformError("named capturing group is missing trailing '}'")
-        if name[0].isdigit():
-            raise TransformError(f"capturing group name {{{name}}} starts with digit character")
-        if name not in self.match.re.groupindex:
-            raise TransformError(f"No group with name {{{name}}}")
-        self.at += 1
-        return name
+def _replacement(pattern: Pattern, text: str) -> java_regex_replacement.Replacement:
+    return java_regex_replacement.read(text, pattern.program.groups, pattern.numbers_by_name)

@@ -22,6 +22,10 @@ class RegexRouter:
     def __init__(self, settings: ParsedConfig) -> None:
         self._regex = java_regex.compiled(settings.string("regex"))
         self._replacement = settings.string("replacement")
+        try:
+            java_regex.check_replacement(self._regex, self._replacement)
+        except java_regex.UnsupportedPatternError as error:
+            raise ConfigError(f"replacement is {self._replacement}: {error}") from error
         self._routes: dict[str, str] = {}
 
     @classmethod
