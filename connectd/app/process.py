@@ -1,12 +1,13 @@
 """One worker process: builds what it owns, in order, serves, and closes everything in reverse.
 
-``run_worker`` is what ``connectd run`` and ``connectd standalone`` do after they have read the
+``serve`` is what ``connectd run`` and ``connectd standalone`` do after they have read the
 configuration; the second brings connectors along, which are created as if by REST. The order:
 sockets (an address in use is told first), the shared resources of plugins, the stores, the
 herder, and last the REST server, which answers while the stores are still being read. SIGTERM and
 SIGINT ask for the end: REST stops taking requests, tasks drain and commit, statuses are flushed,
-the stores are closed; all within ``connectd.shutdown.grace.ms``. A second signal ends the process
-at once, as if it had been killed, and its exit code says that a tail will be sent again.
+the stores are closed; all within ``connectd.shutdown.grace.ms``. What has not ended by then, in our
+code or in that of plugins, is left as it is, and the process ends (``end_watch``). A second signal
+ends it at once, as if it had been killed; its exit code says that a tail will be sent again.
 
 The exit code says how it went; see ``exit_code``.
 """
@@ -14,20 +15,22 @@ The exit code says how it went; see ``exit_code``.
 from __future__ import annotations
 
 import asyncio
-import os
+import contextlib
 import signal
 import socket
-import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import structlog
+import uvloop
 
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
 from connectd.app import ground, wiring
 from connectd.app.bundled import plugin_registry
-from connectd.app.exit_code import ExitCode
+from connectd.app.end_watch import EndWatch
+from connectd.app.exit_code import ExitCode, exit_code_of
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.connector_file import ConnectorFile
 from connectd.configdef.worker import WorkerConfig
@@ -40,7 +43,7 @@ from connectd.errors import (
 )
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
-from connectd.plugins import spi
+from connectd.plugins import containment, spi
 from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.registry import PluginRegistry
 from connectd.rest.api import create_admin_api, create_api
@@ -52,8 +55,11 @@ _log = structlog.get_logger(__name__)
 
 _REST_GRACE_S = 2.0
 
-_CLIENTS_S = 1.0
-"""What is kept of the grace period for ending clients, once tasks and stores are through."""
+_LAST_STEPS = 3
+"""Cancelling what is late, ending clients, ending the interpreter: the grace period is for all."""
+
+_LAST_STEP_MAX_S = 1.0
+"""Each of them gets that of the grace period, or an equal part of half of it if that is short."""
 
 _BROKER_QUIET_S = 3.0
 """A broker that takes longer to answer at the start is worth a line in the log."""
@@ -63,12 +69,17 @@ class WorkerApp:
     """All objects of one worker process. Made and used on its event loop."""
 
     def __init__(
-        self, config: WorkerConfig, connectors: Sequence[ConnectorFile], registry: PluginRegistry
+        self,
+        config: WorkerConfig,
+        connectors: Sequence[ConnectorFile],
+        registry: PluginRegistry,
+        end_watch: EndWatch,
     ) -> None:
         self._config = config
         self._connectors = connectors
         self._registry = registry
-        self._watch = LoopWatch()
+        self._end_watch = end_watch
+        self._loop_watch = LoopWatch()
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
         self._aws = AwsClientPool(self._clock)
@@ -100,7 +111,6 @@ class WorkerApp:
         self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._is_told_to_stop = False
         self._stop_until_s = 0.0
         self._failure: BaseException | None = None
         self._has_tail_left = False
@@ -119,9 +129,10 @@ class WorkerApp:
         try:
             bound = self._rest.open()
             url = self._config.rest.advertised.url(bound, _machine_address())
-            self._herder = herder = self._wiring().herder(url)
-            self._listen_to_signals()
-            self._watch.start()
+            with containment.contained("making what the worker's properties name"):
+                self._herder = herder = self._wiring().herder(url)
+            self._end_watch.listen(self._on_signal)
+            self._loop_watch.start()
             self._jobs.spawn("herder", self._serve(herder))
             self._jobs.spawn(
                 "rest",
@@ -184,23 +195,14 @@ class WorkerApp:
                 f"bootstrap.servers ({servers}) and the network"
             ) from error
 
-    def _listen_to_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._on_signal, number)
-
     def _on_signal(self, number: signal.Signals) -> None:
-        if self._is_told_to_stop:
-            _log.warning("stopping at once, as a second signal asks", signal=number.name)
-            sys.stdout.flush()
-            os._exit(ExitCode.TAIL_REPEATED)
-        self._is_told_to_stop = True
         _log.info("stopping", signal=number.name, grace_s=self._config.shutdown_grace_s)
         self._stop()
 
     def _stop(self) -> None:
         if not self._stopping.is_set():
             self._stop_until_s = self._clock.monotonic() + self._config.shutdown_grace_s
+            self._end_watch.begin()
         self._stopping.set()
         if self._herder is not None:
             self._herder.stop()
@@ -208,21 +210,24 @@ class WorkerApp:
     def _fail(self, error: BaseException) -> None:
         if self._failure is None:
             self._failure = error
+            self._end_watch.exit_code = exit_code_of(error)
         self._stop()
         self._ended.set()
 
     async def _close(self) -> None:
         self._stop()
         self._rest.stop()
-        grace_s = max(0.0, self._stop_until_s - self._clock.monotonic() - _CLIENTS_S)
-        left_behind = await self._jobs.stop(grace_s=grace_s, hard_s=_CLIENTS_S)
+        step_s = min(_LAST_STEP_MAX_S, self._config.shutdown_grace_s / 2 / _LAST_STEPS)
+        left_s = self._stop_until_s - self._clock.monotonic()
+        grace_s = max(0.0, left_s - _LAST_STEPS * step_s)
+        left_behind = await self._jobs.stop(grace_s=grace_s, hard_s=step_s)
         if left_behind:
             _log.error("stopping: services did not end in time", jobs=left_behind)
             self._has_tail_left = True
         self._rest.close()
-        await self._producers.close(deadline_s=_CLIENTS_S)
+        await self._producers.close(deadline_s=step_s)
         await self._aws.close()
-        self._watch.stop()
+        self._loop_watch.stop()
 
     def _wiring(self) -> wiring.Wiring:
         parts = wiring.Parts(
@@ -257,15 +262,57 @@ def _machine_address() -> str:
         return "127.0.0.1"
 
 
-async def run_worker(
+def serve(
     config: WorkerConfig,
     connectors: Sequence[ConnectorFile] = (),
     *,
     registry: PluginRegistry | None = None,
 ) -> ExitCode:
-    """Run a worker until it is told to stop; raises what made it fail.
+    """Run a worker until it is told to stop, or fails; the log says why.
 
     ``connectors`` are created one after the other; the first that cannot be ends the worker.
     ``registry`` has its plugins: those that come with connectd, unless another one is given.
+
+    The process is expected to end when this returns. If it has not done so soon after, it is ended.
     """
-    return await WorkerApp(config, connectors, registry or plugin_registry()).run()
+    plugins = registry or plugin_registry()
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    loop = runner.get_loop()
+    end_watch = EndWatch(loop, grace_s=config.shutdown_grace_s)
+
+    async def run() -> ExitCode:
+        return await WorkerApp(config, connectors, plugins, end_watch).run()
+
+    code = ExitCode.FAILED
+    try:
+        code = _run_to_the_end(loop, run(), end_watch)
+    except ConnectdError as error:
+        code = exit_code_of(error)
+        what = "worker cannot start" if code is ExitCode.CONFIG else "worker failed"
+        _log.critical(what, error=str(error), kind=type(error).__name__)
+    finally:
+        end_watch.all_closed(code)
+        # This waits for jobs and threads that plugins have left behind; the watch does not.
+        with contextlib.suppress(SystemExit):  # theirs; we have our own code
+            runner.close()
+    return code
+
+
+def _run_to_the_end(
+    loop: asyncio.AbstractEventLoop,
+    work: Coroutine[Any, Any, ExitCode],
+    end_watch: EndWatch,
+) -> ExitCode:
+    """Turn the loop until ``work`` is done.
+
+    A ``SystemExit`` out of a callback or a job of a plugin's own stops the loop wherever it is
+    raised: that fails nothing of ours, and the loop goes on.
+    """
+    job = loop.create_task(work, name="main")
+    while True:
+        try:
+            return loop.run_until_complete(job)
+        except (SystemExit, KeyboardInterrupt) as error:
+            if job.done() or not end_watch.is_listening:  # nobody has begun yet: it is the user's
+                raise
+            _log.error("a plugin tried to end the worker, which goes on", exc_info=error)

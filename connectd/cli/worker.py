@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import signal
 import sys
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from connectd.app.exit_code import ExitCode
 from connectd.cli import screen
-from connectd.errors import ConfigError, ConnectdError
 
 if TYPE_CHECKING:
     from connectd.cli.screen import Commands
@@ -113,7 +111,6 @@ def _ending_cleanly(serve: Callable[[], int]) -> int:
 
 def _serve(path: Path, mode: Mode, connectors: list[ConnectorFile]) -> int:
     import structlog
-    import uvloop
 
     from connectd.app import process, worker_file
     from connectd.configdef import rest_login
@@ -130,14 +127,4 @@ def _serve(path: Path, mode: Mode, connectors: list[ConnectorFile]) -> int:
         redaction.register_secret(secret)
     for warning in config.warnings():
         log.warning("worker configuration", problem=warning)
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return int(runner.run(process.run_worker(config, connectors)))
-    except ConfigError as error:
-        log.critical("worker cannot start", error=str(error))
-        return ExitCode.CONFIG
-    except ConnectdError as error:
-        log.critical("worker failed", error=str(error), kind=type(error).__name__)
-        return ExitCode.FAILED
-    except KeyboardInterrupt:
-        return ExitCode.TAIL_REPEATED
+    return process.serve(config, connectors)

@@ -1,8 +1,8 @@
-"""A connectd worker as its own process, with plugins that hang: for tests of who suffers from it.
+"""A connectd worker as its own process, with plugins that misbehave: for tests of who suffers.
 
 ``python -m tests.harness.probe_worker <file>`` is ``connectd run <file>`` with ``HangingSource``
-among the plugins; ``ProbeWorkerProcess`` starts it. What a connector of that class does stands in
-its config, key ``hang``, and lasts ``hang.s`` seconds (120).
+and ``ExitingTransform`` among the plugins; ``ProbeWorkerProcess`` starts it. What a connector of
+that class does stands in its config, key ``hang``, and lasts ``hang.s`` seconds (120).
 """
 
 from __future__ import annotations
@@ -10,25 +10,33 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import uvloop
-
 from connectd.app import bundled, process, worker_file
 from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
+from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.worker import WorkerConfig
 from connectd.model.cluster import Config
-from connectd.model.record import Emission, SourceOffset, SourcePartition
+from connectd.model.record import (
+    Emission,
+    RecordBatch,
+    RecordList,
+    SourceOffset,
+    SourcePartition,
+    SourceRecord,
+)
 from connectd.observe import logs
 from connectd.plugins import spi
 from connectd.plugins.registry import PluginDesc
 from tests.harness.worker import WorkerProcess
 
 HANGING_CLASS = "tests.HangingSource"
+EXITING_TRANSFORM = "tests.ExitingTransform"
 HANG_S = 120.0
 
 START = "start"
@@ -41,10 +49,46 @@ VALIDATE_BUSY = "validate-busy"
 """``validate`` computes, and holds the interpreter."""
 TASK_START_BLOCKING = "task-start-blocking"
 POLL_BLOCKING = "poll-blocking"
+POLL_DEAF = "poll-deaf"
+"""``poll`` waits, and waits on when it is cancelled."""
+POLL_THREAD = "poll-thread"
+"""``poll`` waits for a thread that does not end."""
+EXIT = "exit-"
+"""Before the name of a method, ``exit-poll``: it calls ``sys.exit(3)``."""
+EXIT_JOB = "exit-job"
+"""A job of the task's own does so, and nobody waits for it."""
+RECORD = "record"
+"""``poll`` has one record, for a transform."""
 
 
 def _hang_s(config: Config) -> float:
     return float(config.get("hang.s", HANG_S))
+
+
+def _leave(config: Config, method: str) -> None:
+    if config.get("hang") == f"{EXIT}{method}":
+        sys.exit(3)
+
+
+async def _exit_soon() -> None:
+    await asyncio.sleep(0)
+    sys.exit(3)
+
+
+class ExitingTransform:
+    """Calls ``sys.exit(3)`` instead of giving a record back."""
+
+    def __init__(self, settings: ParsedConfig) -> None:
+        """It has no settings."""
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """None."""
+        return ConfigDef([])
+
+    def apply(self, record: SourceRecord) -> SourceRecord | None:
+        """See the class."""
+        sys.exit(3)
 
 
 class HangingTask:
@@ -52,22 +96,39 @@ class HangingTask:
 
     def __init__(self) -> None:
         self._config: Config = {}
+        self._has_polled = False
 
     async def start(self, context: spi.TaskContext, config: Config) -> None:
         """Keep the config; may block."""
         self._config = config
+        _leave(config, "task-start")
         if config.get("hang") == TASK_START_BLOCKING:
             time.sleep(_hang_s(config))  # noqa: ASYNC251 - what is tested
+        if config.get("hang") == EXIT_JOB:
+            self._job = asyncio.create_task(_exit_soon())
 
     async def poll(self) -> Sequence[Emission]:
         """Nothing ever comes; may block."""
-        if self._config.get("hang") == POLL_BLOCKING:
+        hang = self._config.get("hang")
+        _leave(self._config, "poll")
+        if hang == POLL_BLOCKING:
             time.sleep(_hang_s(self._config))  # noqa: ASYNC251 - what is tested
-        await asyncio.Event().wait()
-        return []
+        if hang == POLL_THREAD:
+            await asyncio.to_thread(threading.Event().wait, _hang_s(self._config))
+        if hang == RECORD and not self._has_polled:
+            self._has_polled = True
+            record = SourceRecord(self._config["topic"], None, None, None, "a record")
+            return [RecordBatch(SourcePartition.of({"p": "1"}), {"n": 1}, RecordList([record]))]
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if hang != POLL_DEAF:
+                    raise
 
     async def stop(self) -> None:
         """Nothing to release."""
+        _leave(self._config, "task-stop")
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """No inputs."""
@@ -100,6 +161,7 @@ class HangingSource:
     @classmethod
     def validate(cls, config: Config) -> Mapping[str, Sequence[str]]:
         """No problems; may take long."""
+        _leave(config, "validate")
         if config.get("hang") == VALIDATE:
             time.sleep(_hang_s(config))
         if config.get("hang") == VALIDATE_BUSY:
@@ -111,6 +173,7 @@ class HangingSource:
     async def start(self, context: spi.ConnectorContext, config: Config) -> None:
         """Keep the config; may hang or block."""
         self._config = config
+        _leave(config, "start")
         if config.get("hang") == START:
             await asyncio.sleep(_hang_s(config))
         if config.get("hang") == START_BLOCKING:
@@ -118,6 +181,7 @@ class HangingSource:
 
     async def task_configs(self, tasks_max: int) -> Sequence[Config]:
         """As many as allowed."""
+        _leave(self._config, "task_configs")
         return [{**self._config, "number": str(number)} for number in range(tasks_max)]
 
     async def stop(self) -> None:
@@ -152,8 +216,10 @@ def main(path: Path) -> int:
     registry.register(
         PluginDesc(HANGING_CLASS, PluginKind.SOURCE, HangingSource.version, HangingSource)
     )
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return int(runner.run(process.run_worker(config, registry=registry)))
+    registry.register(
+        PluginDesc(EXITING_TRANSFORM, PluginKind.TRANSFORMATION, "1.0", ExitingTransform)
+    )
+    return process.serve(config, registry=registry)
 
 
 if __name__ == "__main__":
