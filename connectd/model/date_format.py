@@ -1,19 +1,23 @@
 """Java's ``SimpleDateFormat`` in UTC and English, as far as its patterns are used (spec F.2, H.2).
 
-A pattern is compiled once to fields and literals. Formatting knows every letter of the pattern
-language. Parsing is as lenient as Java's: numbers may have more digits than the pattern asks for,
-values beyond their range carry over (the 32nd of January is the 1st of February), and what follows
-the matched text is ignored.
+A pattern is compiled once to fields and literals. Formatting and parsing know every letter of the
+pattern language. Parsing is as lenient as Java's: numbers may have more digits than the pattern
+asks for, values beyond their range carry over (the 32nd of January is the 1st of February), fields
+that contradict each other are settled by their order, and what follows the matched text is
+ignored. ``date_format_reading`` and ``date_format_calendar`` have the rules;
+``tests/conformance/vectors`` asks Java.
 """
 
 from __future__ import annotations
 
 import calendar
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from connectd.model import date_format_reading
+from connectd.model.date_format_calendar import MomentOutOfRangeError
+from connectd.model.date_format_reading import NoMatchError, Part
 
 _MONTHS: Final = tuple(calendar.month_name)[1:]
 _DAYS: Final = tuple(calendar.day_name)
@@ -21,33 +25,30 @@ _FULL: Final = 4
 """From so many letters on, names are written in full."""
 _SHORT_NAME: Final = 3
 _LETTERS: Final = frozenset("GyYMLwWDdFEuaHkKhmsSzZX")
-_DIGITS: Final = re.compile(r"\s*(-?\d+)")
-_OFFSET: Final = re.compile(r"(Z|UTC|GMT)?(?:([+-])(\d{1,2}):?(\d{2})?)?", re.IGNORECASE)
+_ISO_ZONE_LENGTH_MAX: Final = 3
+_WINDOW_YEARS: Final = 80
+"""A year of two digits is at most so long ago, and less than a century later than that."""
 
 
 class DateFormatError(ValueError):
     """The pattern is none, or the text does not match it."""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A literal, or a field with its letter and how often it stands there."""
-
-    literal: str = ""
-    letter: str = ""
-    count: int = 0
+class DateRangeError(DateFormatError):
+    """The text matches, but tells of a moment outside of the years 1 to 9999."""
 
 
 class DateFormat:
     """A compiled pattern; safe in any thread."""
 
-    def __init__(self, pattern: str) -> None:
-        """Compile it.
+    def __init__(self, pattern: str, *, now: datetime | None = None) -> None:
+        """Compile it; ``now`` settles the century of years that are read with two digits.
 
         Raises:
             DateFormatError: a letter has no meaning, or a quote is not closed.
         """
         self._parts = _compile(pattern)
+        self._century_start = None if now is None else _years_before(now, _WINDOW_YEARS)
 
     def format(self, moment: datetime) -> str:
         """The text of a moment, in UTC."""
@@ -62,41 +63,50 @@ class DateFormat:
 
         Raises:
             DateFormatError: it does not match.
+            DateRangeError: it does, but datetime cannot tell the moment.
         """
-        found: dict[str, int] = {}
-        at = 0
-        for index, part in enumerate(self._parts):
-            if not part.letter:
-                if not text.startswith(part.literal, at):
-                    raise DateFormatError(f"{text} does not match")
-                at += len(part.literal)
-                continue
-            following = self._parts[index + 1] if index + 1 < len(self._parts) else _Part()
-            is_adjacent = bool(following.letter) and _is_number(following)
-            at = _read(part, text, at, found, is_adjacent=is_adjacent)
-        return _moment(found)
+        try:
+            return date_format_reading.moment(self._parts, text, self._century_start)
+        except NoMatchError:
+            raise DateFormatError(f"{text} does not match") from None
+        except MomentOutOfRangeError as error:
+            raise DateRangeError(str(error)) from None
 
 
-def _compile(pattern: str) -> tuple[_Part, ...]:
-    parts: list[_Part] = []
+def _years_before(moment: datetime, years: int) -> datetime:
+    try:
+        return moment.replace(year=moment.year - years)
+    except ValueError:  # the 29th of February
+        return moment.replace(year=moment.year - years, day=28)
+
+
+def _compile(pattern: str) -> tuple[Part, ...]:
+    parts: list[Part] = []
     at = 0
     while at < len(pattern):
         char = pattern[at]
         if char == "'":
             literal, at = _quoted(pattern, at)
-            parts.append(_Part(literal=literal))
-        elif char.isascii() and char.isalpha():
+            parts.append(Part(literal=literal))
+        elif _is_letter(char):
             if char not in _LETTERS:
                 raise DateFormatError(f"Illegal pattern character '{char}'")
             end = at
             while end < len(pattern) and pattern[end] == char:
                 end += 1
-            parts.append(_Part(letter=char, count=end - at))
+            is_illegal_next = _is_letter(pattern[end : end + 1]) and pattern[end] not in _LETTERS
+            if char == "X" and end - at > _ISO_ZONE_LENGTH_MAX and not is_illegal_next:
+                raise DateFormatError(f"invalid ISO 8601 format: length={end - at}")
+            parts.append(Part(letter=char, count=end - at))
             at = end
         else:
-            parts.append(_Part(literal=char))
+            parts.append(Part(literal=char))
             at += 1
     return tuple(parts)
+
+
+def _is_letter(char: str) -> bool:
+    return char.isascii() and char.isalpha()
 
 
 def _quoted(pattern: str, at: int) -> tuple[str, int]:
@@ -185,88 +195,3 @@ _FORMATS: Final[dict[str, Callable[[datetime, int], str]]] = {
     "Z": lambda moment, count: "+0000",
     "X": lambda moment, count: "Z",
 }
-
-# -- parsing ------------------------------------------------------------------------------------
-
-
-def _is_number(part: _Part) -> bool:
-    is_name = part.letter in "GEazZX" or (part.letter in "ML" and part.count >= _SHORT_NAME)
-    return not is_name
-
-
-def _read(part: _Part, text: str, at: int, found: dict[str, int], *, is_adjacent: bool) -> int:
-    """Read one field at ``at`` into ``found``; returns where it ends."""
-    match part.letter:
-        case "M" | "L" if part.count >= _SHORT_NAME:
-            month, end = _name(text, at, _MONTHS)
-            found["M"] = month + 1
-            return end
-        case "E":
-            return _name(text, at, _DAYS)[1]
-        case "G":
-            return _name(text, at, ("AD", "BC"))[1]
-        case "a":
-            found["a"], end = _name(text, at, ("AM", "PM"))
-            return end
-        case "z" | "Z" | "X":
-            return _read_offset(text, at, found)
-    digits = _DIGITS.match(text, at)
-    if digits is None:
-        raise DateFormatError(f"{text} does not match")
-    start, end = digits.start(1), digits.end()
-    if is_adjacent:  # the digits that follow belong to the next field
-        end = min(end, start + part.count)
-    number = int(text[start:end])
-    if part.letter in "yY" and part.count <= 2 and end - start == 2:
-        number = _full_year(number)
-    found["M" if part.letter == "L" else part.letter.replace("Y", "y")] = number
-    return end
-
-
-def _name(text: str, at: int, names: tuple[str, ...]) -> tuple[int, int]:
-    """Which of the names stands there, in full or shortened to three letters, and its end."""
-    rest = text[at:].lower()
-    for spelled in (names, tuple(name[:_SHORT_NAME] for name in names)):
-        for index, name in enumerate(spelled):
-            if rest.startswith(name.lower()):
-                return index, at + len(name)
-    raise DateFormatError(f"{text} does not match")
-
-
-def _read_offset(text: str, at: int, found: dict[str, int]) -> int:
-    match = _OFFSET.match(text, at)
-    if match is None or match.end() == at:
-        raise DateFormatError(f"{text} does not match")
-    _, sign, hours, minutes = match.groups()
-    if sign:
-        offset = int(hours) * 60 + int(minutes or 0)
-        found["Z"] = -offset if sign == "-" else offset
-    return match.end()
-
-
-def _full_year(two_digits: int) -> int:
-    """The year of two digits that is within 80 years before and 20 after now, as Java has it.
-
-    "Now" is taken as the century's change, so that the same text always means the same.
-    """
-    return 2000 + two_digits if two_digits < 50 else 1900 + two_digits
-
-
-def _moment(found: dict[str, int]) -> datetime:
-    months = found.get("y", 1970) * 12 + found.get("M", 1) - 1
-    hours = found.get("H", found.get("k", 0) % 24)
-    if "K" in found or "h" in found:
-        of_twelve = 0 if found.get("h") == 12 else found.get("h", 0)
-        hours = found.get("K", of_twelve) + 12 * found.get("a", 0)
-    try:
-        first = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
-        days = found["D"] - 1 if "D" in found else found.get("d", 1) - 1
-        return first + timedelta(
-            days=days,
-            hours=hours,
-            minutes=found.get("m", 0) - found.get("Z", 0),
-            seconds=found.get("s", 0),
-            milliseconds=found.get("S", 0),
-        )
-    except (ValueError, OverflowError):
-        raise DateFormatError("the years 1 to 9999 are all that can be told") from None

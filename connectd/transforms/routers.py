@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from connectd.configdef.definition import ConfigDef, ConfigType
@@ -54,11 +55,7 @@ class TimestampRouter:
 
     def __init__(self, settings: ParsedConfig) -> None:
         self._topic_format = settings.string("topic.format")
-        pattern = settings.string("timestamp.format")
-        try:
-            self._format = DateFormat(pattern)
-        except DateFormatError as error:
-            raise ConfigError(f"timestamp.format is {pattern}: {error}") from error
+        self._pattern = settings.string("timestamp.format")
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -74,6 +71,14 @@ class TimestampRouter:
         stamp = self._format.format(logical.moment_of(record.timestamp_ms))
         topic = self._topic_format.replace("${topic}", record.topic)
         return side.with_topic(record, topic.replace("${timestamp}", stamp))
+
+    @cached_property
+    def _format(self) -> DateFormat:
+        """Compiled for the first record, as in Java: a wrong pattern is an error of each record."""
+        try:
+            return DateFormat(self._pattern)
+        except DateFormatError as error:
+            raise TransformError(f"timestamp.format is {self._pattern}: {error}") from error
 
 
 class Filter:

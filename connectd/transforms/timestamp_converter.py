@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import ClassVar, Final
 
+from connectd.aio.clock import LoopClock
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError, TransformError
 from connectd.model import java_types, logical
-from connectd.model.date_format import DateFormat, DateFormatError
+from connectd.model.date_format import DateFormat, DateFormatError, DateRangeError
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType
 from connectd.transforms import declared, derived, expected
@@ -59,8 +60,9 @@ class TimestampConverter:
         self._schemas = derived.SchemaCache()
 
     def _compiled(self) -> DateFormat:
+        now = datetime.fromtimestamp(LoopClock().wall_s(), UTC)
         try:
-            return DateFormat(self._pattern)
+            return DateFormat(self._pattern, now=now)
         except DateFormatError as error:
             raise invalid_value(
                 "TimestampConverter requires a SimpleDateFormat-compatible pattern for string "
@@ -130,7 +132,7 @@ class TimestampConverter:
             case _, datetime():
                 return value
             case _, date():
-                return datetime(value.year, value.month, value.day, tzinfo=_UTC)
+                return datetime(value.year, value.month, value.day, tzinfo=UTC)
             case _, time():
                 return logical.moment_of(logical.ms_of_day(value))
             case "unix", int() if not isinstance(value, bool):
@@ -150,6 +152,8 @@ class TimestampConverter:
             )
         try:
             return self._format.parse(text)
+        except DateRangeError as error:
+            raise TransformError(f"Could not parse timestamp: value ({text}): {error}") from None
         except DateFormatError:
             raise TransformError(
                 f"Could not parse timestamp: value ({text}) does not match pattern "
@@ -214,7 +218,6 @@ def _form_of(value: object) -> str:
     raise TransformError(f"TimestampConverter does not support class {name} objects as timestamps")
 
 
-_UTC: Final = logical.moment_of(0).tzinfo
 _LOGICAL_SCHEMAS: Final[dict[str, Callable[..., Schema]]] = {
     "Date": logical.date_schema,
     "Time": logical.time_schema,

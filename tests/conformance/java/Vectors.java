@@ -4,7 +4,7 @@
 //
 // Kinds of cases: "transform" (class, config, record), "predicate" (the same), "write" and "read"
 // (a converter: class, config, isKey, topic, and schema with value, or bytes), "header.write" and
-// "header.read" (a header converter). Schemas and values carry their types; see schema() and value().
+// "header.read" (a header converter), "date.read" (pattern, text, centuryStart). Schemas and values carry their types; see schema() and value().
 
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -18,13 +18,16 @@ import java.io.PrintStream;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.text.SimpleDateFormat;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Date;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.TimeZone;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
@@ -108,6 +111,12 @@ public class Vectors {
                 HeaderConverter converter = (HeaderConverter) plugin;
                 configure(converter, config);
                 put(answer, converter.toConnectHeader("t", "h", bytes(asked.get("bytes"))));
+            }
+            case "date.read" -> {
+                SimpleDateFormat format = new SimpleDateFormat(asked.get("pattern").asText(), Locale.ENGLISH);
+                format.setTimeZone(TimeZone.getTimeZone("UTC"));
+                format.set2DigitYearStart(new Date(asked.get("centuryStart").asLong()));
+                answer.put("ms", format.parse(asked.get("text").asText()).getTime());
             }
             default -> throw new IllegalArgumentException("unknown kind " + kind);
         }

@@ -57,6 +57,24 @@ KNOWN = (
         asked=(b'"21-03-04"', b'"4/3/7"'),
     ),
     Difference(
+        "SimpleDateFormat",
+        "datetime has the years 1 to 9999; a text of another one is refused",
+        ours="the years 1 to 9999 are all that can be told",
+    ),
+    Difference(
+        "SimpleDateFormat",
+        "days before 1582 are those of the Julian calendar in Java, Gregorian ones here",
+        asked=(
+            *(b'"pattern": "y"', b'"pattern": "yyyy-y/"', b'"pattern": "yyy-MM-dd"'),
+            *(b'"text": "1-1-1"', b'"text": "001-1-1"', b'"text": "-4-1-1"'),
+        ),
+    ),
+    Difference(
+        "SimpleDateFormat",
+        "a day of the week beside the ends of an int is another one once Java's overflows",
+        asked=(b'"pattern": "u"', b'"pattern": "yyyy-u/"'),
+    ),
+    Difference(
         "TimestampRouter",
         "the message names the setting",
         ours="timestamp.format is ",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connectd.app.bundled import plugin_registry
 from connectd.configdef import parsing
 from connectd.configdef.catalogue import PluginKind
 from connectd.errors import ConnectdError
+from connectd.model import logical
+from connectd.model.date_format import DateFormat, DateFormatError, DateRangeError
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import SchemaAndValue
 from tests.conformance.vectors import coding
@@ -84,7 +87,24 @@ def _read_header(case: Json) -> Json:
     return _found(converter.to_connect_header("t", "h", _bytes(case)))
 
 
+def _read_date(case: Json) -> Json:
+    century_start = _EPOCH + timedelta(milliseconds=case["centuryStart"])
+    now = century_start.replace(year=century_start.year + 80)
+    try:
+        moment = DateFormat(case["pattern"], now=now).parse(case["text"])
+    except DateRangeError as error:
+        return {"error": "DateRangeError", "message": str(error)}
+    except DateFormatError as error:
+        message = str(error)
+        if message.endswith("does not match"):
+            message = f'Unparseable date: "{case["text"]}"'.split("\n", 1)[0]
+        return {"error": "DateFormatError", "message": message}
+    return {"ms": logical.epoch_ms(moment)}
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANSWERS = {
+    "date.read": _read_date,
     "header.read": _read_header,
     "header.write": _write_header,
     "transform": _transform,

@@ -43,6 +43,23 @@ def test_timestamp_router_puts_the_time_into_the_name() -> None:
         router.apply(record(1))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("XXXX", "invalid ISO 8601 format: length=4"),
+        ("b", "Illegal pattern character 'b'"),
+        ("yyyy'T", "Unterminated quote"),
+    ],
+)
+def test_a_wrong_time_pattern_is_an_error_of_each_record(pattern: str, message: str) -> None:
+    router = made(routers.TimestampRouter, timestamp__format=pattern)
+    for _ in range(2):
+        with pytest.raises(TransformError, match=f"^timestamp.format is {pattern}: {message}$"):
+            router.apply(record(1, timestamp_ms=0))
+    with pytest.raises(TransformError, match="Timestamp missing on record"):
+        router.apply(record(1))
+
+
 def test_predicates_hold_where_they_should() -> None:
     tombstone = made(predicates.RecordIsTombstone)
     assert (tombstone.test(record(None)), tombstone.test(record(""))) == (True, False)
