@@ -42,6 +42,7 @@ class Bundled:
 
     def __init__(self, broker: KafkaBroker, worker: WorkerProcess, prefix: str) -> None:
         self.worker = worker
+        self._broker = broker
         self._bootstrap = broker.bootstrap
         self._prefix = prefix
         self.name = ""
@@ -66,6 +67,11 @@ class Bundled:
         answer = self.worker.request(method, f"/connectors/{self.name}{path}", body)
         assert answer.status == status, f"{method} {path}: {answer.status} {answer.body}"
         return answer.body
+
+    def delete_topic(self) -> None:
+        """Delete the connector's topic under it, and wait until the broker has done so."""
+        admin = self._broker.admin()
+        admin.delete_topics([self.topic])[self.topic].result(_DEADLINE_S)
 
     def records(self, enough: int | None = None) -> list[TopicRecord]:
         """All records of the topic; with ``enough``, for one that is still written, so many."""
@@ -242,6 +248,30 @@ def test_a_line_that_fails_keeps_back_none_before_it_and_comes_first_when_that_i
     bundled.expect(200, "PUT", "/config", config)
     bundled.expect(202, "PUT", "/resume")
     assert bundled.wait_values(4) == [b"1", b"2", b"three", b"4"]
+
+
+@pytest.mark.kafka("control")
+def test_a_topic_that_is_deleted_comes_back_and_no_line_is_lost_though_errors_are_tolerated(
+    bundled: Bundled, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"0\n")
+    bundled.create(
+        "deleted",
+        "FileStreamSource",
+        file=str(path),
+        value__converter=_STRINGS,
+        errors__tolerance="all",
+        producer__override__metadata__max__age__ms="200",
+    )
+    assert bundled.wait_values(1) == [b"0"]
+    for number in range(1, 5):
+        bundled.delete_topic()
+        line = b"%d" % number
+        with path.open("ab") as file:
+            file.write(line + b"\n")
+        bundled.wait(f"line {number}", lambda line=line: bundled.values()[-1:] == [line])
+        assert bundled.expect(200, "GET", "/status")["tasks"][0]["state"] == "RUNNING"
 
 
 def test_headers_pass_the_header_converter(bundled: Bundled, tmp_path: Path) -> None:
