@@ -17,6 +17,7 @@ process, on its event loop.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -39,10 +40,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Group:
-    """What the classes of a group of entry points must have, and what they can be."""
+    """What the classes of a group of entry points must have, can be, and are called with."""
 
     methods: tuple[str, ...]
     kind: PluginKind | None = None
+    made_from: tuple[str, ...] = ()
 
 
 PROVIDERS: Final = "connectd.config_providers"
@@ -53,15 +55,23 @@ GROUPS: Final[Mapping[str, Group]] = {
          "tables"),
         PluginKind.SOURCE,
     ),
-    "connectd.converters": Group(("config_def", "from_connect_data"), PluginKind.CONVERTER),
-    "connectd.header_converters": Group(
-        ("config_def", "from_connect_header"), PluginKind.HEADER_CONVERTER
+    "connectd.converters": Group(
+        ("config_def", "from_connect_data"), PluginKind.CONVERTER, ("spec",)
     ),
-    "connectd.predicates": Group(("config_def", "test"), PluginKind.PREDICATE),
-    "connectd.transforms": Group(("config_def", "apply"), PluginKind.TRANSFORMATION),
+    "connectd.header_converters": Group(
+        ("config_def", "from_connect_header"), PluginKind.HEADER_CONVERTER, ("spec",)
+    ),
+    "connectd.predicates": Group(("config_def", "test"), PluginKind.PREDICATE, ("settings",)),
+    "connectd.transforms": Group(
+        ("config_def", "apply"), PluginKind.TRANSFORMATION, ("settings",)
+    ),
     PROVIDERS: Group(("from_params", "get")),
 }  # fmt: skip
 """Of each group. A converter that has ``from_connect_header`` too is a header converter as well."""
+
+
+_ASYNC: Final = frozenset({"start", "stop", "task_configs"})
+"""The methods of these classes that are awaited; every other one gives its answer at once."""
 
 
 def load(registry: PluginRegistry, installed: Iterable[metadata.EntryPoint] | None = None) -> None:
@@ -147,6 +157,7 @@ def _register(registry: PluginRegistry, offer: _Offer) -> None:
     if missing:
         lacking = ", ".join(missing)
         raise _UnfitError(f"found {cls!r}, which lacks {lacking}; docs/plugins.md shows one")
+    _check_calls(cls, offer.group)
     if offer.group.kind is None:
         _register_provider(registry, offer, cls)
         return
@@ -162,6 +173,24 @@ def _register(registry: PluginRegistry, offer: _Offer) -> None:
             registry.register(plugin)
         except ValueError as error:
             raise _UnfitError(f"{error}; give its entry point another name") from error
+
+
+def _check_calls(cls: Any, group: Group) -> None:
+    """How its methods and the class itself are called, as far as one can see from outside."""
+    for name in group.methods:
+        method = getattr(cls, name)
+        is_async = inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
+        if is_async and name not in _ASYNC:
+            raise _UnfitError(f"{name} is async, expected a plain method")
+    if group.kind is None:
+        return  # a provider is made by its from_params
+    try:
+        inspect.signature(cls).bind(*group.made_from)
+    except TypeError as error:
+        given = ", ".join(("self", *group.made_from))
+        raise _UnfitError(f"__init__ does not take ({given}): {error}") from error
+    except ValueError:  # written in C, it does not tell
+        return
 
 
 def _register_provider(registry: PluginRegistry, offer: _Offer, cls: type[Any]) -> None:

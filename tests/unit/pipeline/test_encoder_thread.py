@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from connectd.aio.jobs import JobGroup
+from connectd.errors import FatalTaskError
 from connectd.pipeline.encoder_thread import EncoderThread
 
 _DEADLINE_S = 10.0
@@ -36,6 +37,29 @@ def test_what_it_raises_is_raised_where_it_is_waited_for() -> None:
 
         with pytest.raises(ValueError, match="not this one"):
             await encoder.run(fail)
+        assert await encoder.run(lambda: 7) == 7
+        encoder.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()]
+)
+def test_what_must_not_cross_into_the_loop_fails_the_work_and_the_next_is_done(
+    error: BaseException,
+) -> None:
+    async def scenario() -> None:
+        encoder = EncoderThread("orders-0")
+
+        def leave() -> None:
+            raise error
+
+        with pytest.raises(FatalTaskError) as caught:
+            await encoder.run(leave)
+        assert str(caught.value).startswith(
+            f"encoding records of task orders-0: {error!r} in {__name__}."
+        )
         assert await encoder.run(lambda: 7) == 7
         encoder.close()
 

@@ -21,6 +21,8 @@ MODULE = """
 from connectd.plugins.authoring import ConfigDef, ConvertError
 
 class Upper:
+    def __init__(self, settings):
+        pass
     @classmethod
     def config_def(cls):
         return ConfigDef([])
@@ -43,6 +45,18 @@ class Raises(Upper):
     def config_def(cls):
         raise RuntimeError("two\\nlines")
 
+class Async(Upper):
+    async def apply(self, record):
+        return record
+
+class Generates(Upper):
+    async def apply(self, record):
+        yield record
+
+class WithoutSettings(Upper):
+    def __init__(self):
+        pass
+
 class Vault:
     @classmethod
     def from_params(cls, params):
@@ -62,6 +76,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "acme.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "leaves.py").write_text("raise SystemExit(7)", encoding="utf-8")
+    unusual = "class Unusual(BaseException): pass\nraise Unusual('by design')"
+    (tmp_path / "throws.py").write_text(unusual, encoding="utf-8")
     (tmp_path / "torn.py").write_text("def (", encoding="utf-8")
     (tmp_path / "needs.py").write_text("import nowhere_to_be_found", encoding="utf-8")
     yield tmp_path
@@ -129,6 +145,10 @@ BROKEN = {
     "acme:function": "which lacks config_def, apply",
     "acme:WithoutKeys": "config_def gave a dict, expected a ConfigDef",
     "acme:Raises": "RuntimeError: two lines",
+    "acme:Async": "apply is async, expected a plain method;",
+    "acme:Generates": "apply is async, expected a plain method;",
+    "acme:WithoutSettings": "__init__ does not take (self, settings): too many positional arg",
+    "throws:X": "Unusual: by design;",
 }
 
 
@@ -196,3 +216,10 @@ def test_a_short_name_of_another_package_makes_it_ambiguous_as_in_java(package: 
     loaded(*offered(package, "acme", "1", converters="a.TextConverter = acme:Text"), into=made)
     with pytest.raises(ConfigError, match="More than one plugin matches alias TextConverter"):
         made.find(PluginKind.CONVERTER, "TextConverter")
+
+
+def test_a_signal_while_packages_are_loaded_is_heard(package: Path) -> None:
+    (package / "interrupted.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
+    offers = offered(package, "acme", "1", transforms="a.B = interrupted:X")
+    with pytest.raises(KeyboardInterrupt):
+        entry_points.load(registry(), offers)

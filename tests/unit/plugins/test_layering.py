@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
+from connectd.configdef.catalogue import PluginKind
 from connectd.errors import ConfigError
+from connectd.model.record import ConverterSpec
 from connectd.plugins import layering
+from connectd.plugins.registry import PluginDesc
 from tests.unit.plugins.probes import JSON, ProbeConverter, registry, worker
 
 
@@ -62,6 +67,48 @@ def test_a_wrong_setting_names_the_converter() -> None:
         f"value.converter ({JSON}): Invalid value 0 for configuration cache: Value must be at "
         "least 1"
     )
+
+
+class _WithoutSpec(ProbeConverter):
+    def __init__(self, spec: ConverterSpec) -> None:
+        """It forgets what it is given."""
+
+
+class _SpecOfItsOwn(ProbeConverter):
+    def __init__(self, spec: ConverterSpec) -> None:
+        super().__init__({"class": "x"})  # type: ignore[arg-type]  # what is tested
+
+
+@pytest.mark.parametrize("cls", [_WithoutSpec, _SpecOfItsOwn])
+@pytest.mark.parametrize("part", ["key", "value", "header"])
+def test_a_converter_that_does_not_keep_its_spec_is_named(
+    cls: type[ProbeConverter], part: layering.ConverterPart
+) -> None:
+    found = registry()
+    for kind in (PluginKind.CONVERTER, PluginKind.HEADER_CONVERTER):
+        found.register(PluginDesc("com.acme.Csv", kind, "1", cls))
+    config = {f"{part}.converter": "com.acme.Csv"}
+    make = layering.make_header_converter
+    if part != "header":
+        make = functools.partial(layering.make_converter, part)  # type: ignore[assignment]
+    with pytest.raises(ConfigError) as caught:
+        make(found, worker(), config)
+    assert str(caught.value) == (
+        f"{part}.converter (com.acme.Csv): a converter has an attribute spec, a ConverterSpec, and "
+        "this one has none; its __init__ must keep the one that it gets, as docs/plugins.md shows"
+    )
+
+
+def test_a_converter_that_cannot_be_made_is_named() -> None:
+    class Fails(ProbeConverter):
+        def __init__(self, spec: ConverterSpec) -> None:
+            raise KeyError("separator")
+
+    found = registry()
+    found.register(PluginDesc("com.acme.Csv", PluginKind.CONVERTER, "1", Fails))
+    with pytest.raises(ConfigError) as caught:
+        layering.make_converter("key", found, worker(), {"key.converter": "com.acme.Csv"})
+    assert str(caught.value) == "key.converter (com.acme.Csv) failed with KeyError: 'separator'"
 
 
 def test_an_unknown_converter_is_refused() -> None:

@@ -166,3 +166,49 @@ async def test_a_process_without_threads_left_says_so() -> None:
     for _ in range(THREADS_MAX + 1):
         with pytest.raises(ConfigError, match="RuntimeError"):
             await _get(lookups)
+
+
+@pytest.mark.parametrize("error", [SystemExit("hunter2"), KeyboardInterrupt(), StopIteration()])
+def test_a_provider_that_would_end_its_thread_fails_who_asked_and_keeps_no_path(
+    error: BaseException,
+) -> None:
+    class Leaves(Echo):
+        def get(self, path: str, keys: Collection[str]) -> ProvidedValues:
+            if not self.threads:
+                self.threads.append(threading.current_thread())
+                raise error
+            return super().get(path, keys)
+
+    async def scenario() -> None:
+        lookups = Lookups({"p": Leaves()})
+        with pytest.raises(ConfigError) as caught:
+            await _get(lookups)
+        assert f"Leaves) failed for the path '/s' with {type(error).__name__}; " in (
+            str(caught.value)
+        )
+        assert "hunter2" not in str(caught.value)
+        assert await _get(lookups) == "k"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (None, "gave None, expected"),
+        ({"k": "hunter2"}, "gave a dict, expected"),
+        (ProvidedValues({"k": 7}), "gave an int for k, expected"),  # type: ignore[dict-item]
+        (ProvidedValues(["k"]), "gave a list of values, expected"),  # type: ignore[arg-type]
+    ],
+)
+@virtual
+async def test_a_provider_that_gives_something_else_is_named(answer: object, found: str) -> None:
+    class Odd(Echo):
+        def get(self, path: str, keys: Collection[str]) -> ProvidedValues:
+            return answer  # type: ignore[return-value]
+
+    lookups = Lookups({"p": Odd()}, start_thread=lambda work: work())
+    with pytest.raises(ConfigError) as caught:
+        await _get(lookups)
+    assert f"Odd): get {found} ProvidedValues with texts by key" in str(caught.value)
+    assert "hunter2" not in str(caught.value)

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from connectd.aio.jobs import JobGroup
+from connectd.errors import FatalTaskError
 from connectd.runtime.validation import ValidationThreads
 
 
@@ -27,6 +28,25 @@ def test_what_a_call_raises_is_raised_to_who_asked() -> None:
 
     with pytest.raises(ValueError, match="bad config"):
         asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), StopIteration()])
+def test_what_would_end_its_thread_is_an_answer_and_the_place_is_free_again(
+    error: BaseException,
+) -> None:
+    def leave() -> None:
+        raise error
+
+    async def scenario() -> None:
+        threads = ValidationThreads(threads_max=1)
+        with pytest.raises(FatalTaskError) as caught:
+            await threads(leave, "com.acme.Ticks")
+        assert str(caught.value).startswith(
+            f"asking plugins about a com.acme.Ticks: {error!r} in {__name__}."
+        )
+        assert await threads(lambda: 7) == 7
+
+    asyncio.run(scenario())
 
 
 def test_a_hanging_call_keeps_its_place_but_others_go_on() -> None:
