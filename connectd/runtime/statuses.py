@@ -75,7 +75,7 @@ def summary_of(error: BaseException) -> str:
         found = str(cause)
         if not isinstance(cause, ConnectdError):
             found = f"{type(cause).__name__}: {found}" if found else type(cause).__name__
-        if found not in text:
+        if found not in text and repr(cause) not in text:
             text = f"{text}: {found}"
         cause = cause.__cause__
     return redaction.redact_text(text)

@@ -31,18 +31,18 @@ class Probe:
     tasks deaf to signals, ``ignores_cancel`` to cancellation too.
     """
 
-    start_error: Exception | None = None
+    start_error: BaseException | None = None
     start_gate: asyncio.Event | None = None
-    stop_error: Exception | None = None
+    stop_error: BaseException | None = None
     stop_gate: asyncio.Event | None = None
-    task_configs_error: Exception | None = None
+    task_configs_error: BaseException | None = None
     task_configs_gate: asyncio.Event | None = None
     task_count: int | None = None
-    task_start_error: Exception | None = None
-    runner_error: Exception | None = None
+    task_start_error: BaseException | None = None
+    runner_error: BaseException | None = None
     ignores_stop: bool = False
     ignores_cancel: bool = False
-    alter_error: Exception | None = None
+    alter_error: BaseException | None = None
     alter_result: bool = True
     calls: Counter[str] = field(default_factory=Counter)
     context: spi.ConnectorContext | None = None
