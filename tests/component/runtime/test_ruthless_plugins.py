@@ -11,7 +11,7 @@ from connectd.errors import FatalTaskError, TransformError
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.statuses import summary_of
 from tests.kit.control_plane import Plane, control_plane
-from tests.kit.probes import PROBE_CLASS
+from tests.kit.probes import PROBE_CLASS, ProbeConnector
 from tests.kit.virtual import virtual
 
 TITLE = f"connector bad ({PROBE_CLASS})"
@@ -94,6 +94,23 @@ async def test_offsets_that_a_plugin_does_not_check_but_exits_are_an_answer() ->
         answer = await plane.client.patch("/connectors/bad/offsets", {"offsets": [entry]})
         assert answer.status == 500
         assert f"checking offsets of {TITLE}: SystemExit(3) in " in answer.json()["message"]
+        await _assert_good_runs(plane)
+
+
+@virtual
+async def test_keys_that_a_plugin_does_not_tell_but_exits_are_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def leave(cls: type) -> None:
+        raise SystemExit(3)
+
+    async with control_plane() as plane:
+        await _create_both(plane)
+        with monkeypatch.context() as patched:
+            patched.setattr(ProbeConnector, "config_def", classmethod(leave))
+            answer = await plane.client.get(f"/connector-plugins/{PROBE_CLASS}/config")
+        assert answer.status == 500
+        assert f"asking {PROBE_CLASS} for its keys: SystemExit(3) in " in answer.json()["message"]
         await _assert_good_runs(plane)
 
 
