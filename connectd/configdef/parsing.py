@@ -1,7 +1,8 @@
 """From strings to typed values, by the rules of Kafka's ConfigDef (spec kafka-connect A.8).
 
 ``evaluate`` looks at every key of a definition and keeps value and errors apart; ``parse`` wants
-all of it to be right; ``validation`` turns it into the REST answer. Strings are trimmed, an empty
+all of it to be right, and takes each entry of a ``validators.distinct`` list once; ``validation``
+turns the former into the REST answer. Strings are trimmed, an empty
 string is an empty list, a key's validator also sees the None of a value that is missing or failed
 to parse. Placeholders of config providers (``${provider:path:key}``) are text like any other.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from connectd.configdef import validators
 from connectd.configdef.definition import REQUIRED, ConfigDef, ConfigKey, ConfigType
 from connectd.configdef.values import Secret, Value, invalid_value, trim
 from connectd.errors import ConfigError
@@ -135,7 +137,10 @@ def parse(definition: ConfigDef, config: Mapping[str, str | None]) -> ParsedConf
     Raises:
         ConfigError: something is missing or wrong; one line per problem, each with its key.
     """
-    evaluations = evaluate(definition, config)
+    evaluations = {
+        key.name: _evaluate_key(key, config, is_each_once=validators.takes_each_once(key.validator))
+        for key in definition
+    }
     errors = [error for evaluation in evaluations.values() for error in evaluation.errors]
     if errors:
         raise ConfigError("\n".join(errors))
@@ -196,7 +201,9 @@ def missing_value(name: str) -> str:
     return f'Missing required configuration "{name}" which has no default value.'
 
 
-def _evaluate_key(key: ConfigKey, config: Mapping[str, str | None]) -> Evaluation:
+def _evaluate_key(
+    key: ConfigKey, config: Mapping[str, str | None], *, is_each_once: bool = False
+) -> Evaluation:
     errors: list[str] = []
     value: Value = None
     used_name = next((name for name in (key.name, *key.aliases) if name in config), None)
@@ -209,6 +216,8 @@ def _evaluate_key(key: ConfigKey, config: Mapping[str, str | None]) -> Evaluatio
         errors.append(missing_value(key.name))
     else:
         value = default_value(key)
+    if is_each_once and isinstance(value, tuple):
+        value = tuple(dict.fromkeys(value))
     if key.validator is not None:
         try:
             key.validator(used_name or key.name, value)

@@ -86,8 +86,9 @@ def _definition(prefix: str) -> ConfigDef:
         validators.one_of(*(each.value for each in ClientAuth), ignore_case=True))
     key("ssl.protocol", string, "TLSv1.3", "Newest version.",
         validators.one_of("TLS", *PROTOCOLS))
-    key("ssl.enabled.protocols", words, PROTOCOLS, "Versions.")
-    key("ssl.cipher.suites", words, None, "Cipher suites, under Java's names or OpenSSL's.")
+    key("ssl.enabled.protocols", words, PROTOCOLS, "Versions.", validators.distinct())
+    key("ssl.cipher.suites", words, None, "Cipher suites, under Java's names or OpenSSL's.",
+        validators.distinct(is_null_allowed=True))
     return ConfigDef(group.keys)
 
 

@@ -114,18 +114,21 @@ def _read_group(name: str, config: Mapping[str, str], *, defaults: TopicGroup | 
     prefix = f"{TOPIC_CREATION_PREFIX}{name}."
     factor_key, partitions_key = (prefix + size for size in _SIZES)
     include_key, exclude_key = (prefix + rule for rule in _RULES)
+    check_include, check_exclude = (
+        None if defaults is None else _named(rule, _check_patterns) for rule in _RULES
+    )
     # fmt: off
     parsed = parsing.parse(ConfigDef([
         ConfigKey(factor_key, ConfigType.SHORT, "Replicas of a new topic.", Importance.LOW,
                   REQUIRED if defaults is None else defaults.replication_factor,
-                  validator=_sized(validators.REPLICATION_FACTOR_TEXT)),
+                  validator=_sized("replication.factor", validators.REPLICATION_FACTOR_TEXT)),
         ConfigKey(partitions_key, ConfigType.INT, "Partitions of a new topic.", Importance.LOW,
                   REQUIRED if defaults is None else defaults.partitions,
-                  validator=_sized(validators.PARTITIONS_TEXT)),
+                  validator=_sized("partitions", validators.PARTITIONS_TEXT)),
         ConfigKey(include_key, ConfigType.LIST, "Topics that it is for.", Importance.LOW, (),
-                  validator=_check_patterns),
+                  validator=check_include),
         ConfigKey(exclude_key, ConfigType.LIST, "Topics that it is not for.", Importance.LOW, (),
-                  validator=_check_patterns),
+                  validator=check_exclude),
     ]), config)
     # fmt: on
     is_default = defaults is None
@@ -143,8 +146,14 @@ def _read_group(name: str, config: Mapping[str, str], *, defaults: TopicGroup | 
     )
 
 
-def _sized(text: str) -> Validator:
-    return validators.optional(validators.positive_or_default(text))  # None is told already
+def _named(name: str, validator: Validator) -> Validator:
+    """A validator whose messages name the key without its prefix, as Kafka's do."""
+    return lambda _, value: validator(name, value)
+
+
+def _sized(name: str, text: str) -> Validator:
+    # That it is missing or no number is told already.
+    return _named(name, validators.optional(validators.positive_or_default(text)))
 
 
 def _pattern(key: str, patterns: tuple[str, ...]) -> java_regex.Pattern:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from connectd.configdef.definition import Validator
 from connectd.configdef.values import Secret, invalid_value, java_text, trim
+from connectd.errors import ConfigError
 
 PARTITIONS_TEXT = "Number of partitions must be positive, or -1 to use the broker's default"
 REPLICATION_FACTOR_TEXT = (
@@ -136,16 +137,28 @@ class _UniqueAliases:
 
 
 @dataclass(frozen=True)
-class _NonEmptyList:
-    detail: str
+class _Distinct:
+    is_empty_allowed: bool
+    is_null_allowed: bool
 
     def __call__(self, name: str, value: object) -> None:
+        if value is None:
+            if not self.is_null_allowed:
+                raise ConfigError(f"Configuration '{name}' values must not be null.")
+            return
         entries = _strings(name, value)
-        if not entries or not all(entries):
-            raise invalid_value(name, entries, self.detail)
+        if not entries and not self.is_empty_allowed:
+            raise ConfigError(
+                f"Configuration '{name}' must not be empty. Valid values include: any non-empty "
+                "value"
+            )
+        if len(set(entries)) < len(entries):
+            raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
+        if not all(entries):
+            raise ConfigError(f"Configuration '{name}' values must not be empty.")
 
     def __str__(self) -> str:
-        return "non-empty list without empty entries"
+        return "distinct values" if self.is_empty_allowed else "distinct values, at least one"
 
 
 @dataclass(frozen=True)
@@ -245,7 +258,8 @@ class _AllOf:
             part(name, value)
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.parts))
+        described = (part for part in self.parts if not hasattr(part, "__name__"))
+        return ", ".join(map(str, described))  # a plain function has no words for it
 
 
 @dataclass(frozen=True)
@@ -285,9 +299,20 @@ def unique_aliases(kind: str) -> Validator:
     return _AllOf((_NonNull(), _UniqueAliases(kind)))
 
 
-def non_empty_list(detail: str = "List must be non-empty, without empty entries") -> Validator:
-    """A list with at least one entry and no empty one; None counts as empty."""
-    return _NonEmptyList(detail)
+def distinct(*, is_empty_allowed: bool = True, is_null_allowed: bool = False) -> Validator:
+    """A list without empty entries, and without one that comes twice (KIP-1161, Kafka 4.2 on).
+
+    ``parsing.parse`` takes such a list's entries once each before it asks, as Kafka does: a second
+    one is refused where a config is validated, and no reason not to start.
+    """
+    return _Distinct(is_empty_allowed, is_null_allowed)
+
+
+def takes_each_once(validator: Validator | None) -> bool:
+    """Whether ``distinct`` is this validator or a part of it."""
+    if isinstance(validator, _AllOf):
+        return any(map(takes_each_once, validator.parts))
+    return isinstance(validator, _Distinct)
 
 
 def positive_or_default(detail: str) -> Validator:
@@ -324,7 +349,7 @@ non_empty: Validator = _NonEmpty()
 non_empty_no_control: Validator = _NonEmptyNoControl()
 """A connector's name: not empty and without ISO control characters; None passes."""
 
-servers: Validator = all_of(non_empty_list(), _Servers())
+servers: Validator = all_of(distinct(is_empty_allowed=False), _Servers())
 """A list of ``host:port``, at least one."""
 
 regex: Validator = _Regex()

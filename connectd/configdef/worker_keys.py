@@ -155,7 +155,7 @@ def _tasks() -> list[ConfigKey]:
         "it logs in as) or Allowlist.", overrides.check_policy)
     key("connector.client.config.override.allowlist", _LIST, (), _MEDIUM,
         "The settings that the policy Allowlist lets through, without the override prefix.",
-        validators.non_null)
+        validators.distinct())
     key("topic.creation.enable", _BOOLEAN, True, _LOW,
         "Whether topics of source connectors with topic.creation. keys are created as those say; "
         "if not, and without such keys, it is left to the broker.")
@@ -168,8 +168,9 @@ def _tasks() -> list[ConfigKey]:
         "has config.providers.<name>.class: FileConfigProvider (path: a properties file), "
         "DirectoryConfigProvider (path: a directory, key: a file in it) or EnvVarConfigProvider "
         "(no path), and parameters: config.providers.<name>.param.allowed.paths for the first "
-        "two, .param.allowlist.pattern for the last.", validators.non_null)
-    key("plugin.path", _LIST, None, _LOW, "No effect: plugins are part of the installation.")
+        "two, .param.allowlist.pattern for the last.", validators.distinct())
+    key("plugin.path", _LIST, None, _LOW, "No effect: plugins are part of the installation.",
+        validators.distinct(is_empty_allowed=False, is_null_allowed=True))
     key("plugin.discovery", _STRING, "hybrid_warn", _LOW,
         "No effect: plugins are part of the installation.",
         validators.one_of(*_DISCOVERIES, ignore_case=True))
@@ -184,7 +185,7 @@ def _metrics() -> list[ConfigKey]:
     key("metrics.recording.level", _STRING, "INFO", _LOW,
         "How much is measured.", validators.one_of("INFO", "DEBUG"))
     key("metric.reporters", _LIST, _JMX_REPORTER, _LOW,
-        "No effect: Java classes cannot be loaded here.", validators.non_null)
+        "No effect: Java classes cannot be loaded here.", validators.distinct())
     return group.keys
 
 

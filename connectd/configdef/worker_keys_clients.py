@@ -98,8 +98,10 @@ def _tls() -> list[ConfigKey]:
     key("ssl.truststore.type", _STRING, "JKS", _MEDIUM,
         "Kind of the trust store: PEM (JKS cannot be read here).")
     key("ssl.protocol", _STRING, "TLSv1.3", _MEDIUM, "TLSv1.3, or TLSv1.2.")
-    key("ssl.enabled.protocols", _LIST, "TLSv1.2,TLSv1.3", _MEDIUM, "TLSv1.2, TLSv1.3 or both.")
-    key("ssl.cipher.suites", _LIST, (), _LOW, "Cipher suites to offer; empty: the usual ones.")
+    key("ssl.enabled.protocols", _LIST, "TLSv1.2,TLSv1.3", _MEDIUM, "TLSv1.2, TLSv1.3 or both.",
+        validators.distinct())
+    key("ssl.cipher.suites", _LIST, (), _LOW, "Cipher suites to offer; empty: the usual ones.",
+        validators.distinct())
     key("ssl.endpoint.identification.algorithm", _STRING, "https", _LOW,
         'How the broker\'s name is checked against its certificate; "" does not check.')
     key("ssl.client.auth", _STRING, "none", _LOW,
@@ -193,7 +195,8 @@ def _tokens() -> list[ConfigKey]:
         f"{_REFUSED}a Java class.")
     key("sasl.oauthbearer.jwt.validator.class", _CLASS, f"{_JWT}DefaultJwtValidator", _MEDIUM,
         f"{_REFUSED}a Java class.")
-    key("sasl.oauthbearer.expected.audience", _LIST, (), _HIGH, _OF_BROKERS)
+    key("sasl.oauthbearer.expected.audience", _LIST, (), _HIGH, _OF_BROKERS,
+        validators.distinct())
     key("sasl.oauthbearer.expected.issuer", _STRING, None, _HIGH, _OF_BROKERS)
     key("sasl.oauthbearer.jwks.endpoint.url", _STRING, None, _MEDIUM,
         _OF_BROKERS)

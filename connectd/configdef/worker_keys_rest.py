@@ -34,7 +34,8 @@ def rest_keys() -> list[ConfigKey]:
         'Where the resources under /admin listen; not set: with all others, "": nowhere. '
         "Listeners of their own serve nothing else and ask for no login: bind them where only "
         "operators can reach them. Their TLS keys stand under admin.listeners.https.",
-        rest_settings.check_listeners)
+        validators.all_of(
+            validators.distinct(is_null_allowed=True), rest_settings.check_listeners))
     key("access.control.allow.origin", _STRING, "", _LOW,
         'Origins that browsers may call the API from, comma-separated, each as it is or as a '
         'regular expression ("*" is every one); "" is none.')
@@ -46,7 +47,7 @@ def rest_keys() -> list[ConfigKey]:
     key("rest.extension.classes", _LIST, (), _LOW,
         "Java classes that extend the REST API. One is understood: "
         "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension makes "
-        "callers log in.", validators.non_null)
+        "callers log in.", validators.distinct())
     key(rest_login.JAAS_FILE, _STRING, None, _LOW,
         "JAAS file whose entry KafkaConnect names the file of users, for Basic authentication. "
         "Not set: what -Djava.security.auth.login.config in KAFKA_OPTS says.")
@@ -55,7 +56,7 @@ def rest_keys() -> list[ConfigKey]:
         "make callers log in. It is read once, at the start.")
     key(rest_login.PUBLIC_PATHS, _LIST, (), _LOW,
         "Paths that are answered without login, for probes: /health, for example. Kafka Connect "
-        "has none.", validators.non_null)
+        "has none.", validators.distinct())
     return group.keys
 
 

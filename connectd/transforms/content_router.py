@@ -227,7 +227,7 @@ _ROUTER_DEF: Final = ConfigDef(
             "Topics of single values, each as value:topic.",
             declared.HIGH,
             (),
-            declared.distinct_values(is_empty_allowed=True),
+            validators.distinct(),
         ),
         declared.key(
             "topic.format",

@@ -14,7 +14,6 @@ from connectd.configdef.definition import (
     Validator,
 )
 from connectd.configdef.values import invalid_value
-from connectd.errors import ConfigError
 from connectd.model import java_regex
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -30,35 +29,6 @@ def key(
 ) -> ConfigKey:
     """One key."""
     return ConfigKey(name, value_type, doc, importance, default, validator=validator)
-
-
-@dataclass(frozen=True)
-class _DistinctValues:
-    """Kafka's check of lists since 4.2 (KIP-1161), with its words.
-
-    An entry that comes twice is no error, as there: who uses the list takes it once.
-    """
-
-    is_empty_allowed: bool
-
-    def __call__(self, name: str, value: object) -> None:
-        if not isinstance(value, tuple):
-            raise ConfigError(f"Configuration '{name}' values must not be null.")
-        if not value and not self.is_empty_allowed:
-            raise ConfigError(
-                f"Configuration '{name}' must not be empty. Valid values include: any non-empty "
-                "value"
-            )
-        if not all(value):
-            raise ConfigError(f"Configuration '{name}' values must not be empty.")
-
-    def __str__(self) -> str:
-        return "distinct values" if self.is_empty_allowed else "distinct values, at least one"
-
-
-def distinct_values(*, is_empty_allowed: bool = False) -> Validator:
-    """A list in which no entry is empty, and each counts once."""
-    return _DistinctValues(is_empty_allowed)
 
 
 @dataclass(frozen=True)

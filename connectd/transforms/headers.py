@@ -131,7 +131,7 @@ _DROP_DEF: Final = ConfigDef(
             ConfigType.LIST,
             "Names of the headers to take away.",
             declared.HIGH,
-            validator=declared.distinct_values(),
+            validator=validators.distinct(is_empty_allowed=False),
         )
     ]
 )

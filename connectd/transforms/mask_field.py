@@ -129,7 +129,7 @@ _CONFIG_DEF: Final = ConfigDef(
             ConfigType.LIST,
             "Fields to mask.",
             declared.HIGH,
-            validator=declared.distinct_values(),
+            validator=validators.distinct(is_empty_allowed=False),
         ),
         declared.key(
             "replacement",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
+from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
@@ -33,7 +34,7 @@ def parse_renames(mappings: Sequence[str]) -> dict[str, str]:
 
 
 def _check_renames(name: str, value: object) -> None:
-    declared.distinct_values(is_empty_allowed=True)(name, value)
+    validators.non_null(name, value)
     parse_renames(value if isinstance(value, tuple) else ())
 
 
@@ -106,7 +107,7 @@ _CONFIG_DEF: Final = ConfigDef(
             "Fields to leave out, even if they are included.",
             declared.MEDIUM,
             (),
-            declared.distinct_values(is_empty_allowed=True),
+            validators.distinct(),
         ),
         declared.key(
             "include",
@@ -114,7 +115,7 @@ _CONFIG_DEF: Final = ConfigDef(
             "The only fields to keep; empty: all.",
             declared.MEDIUM,
             (),
-            declared.distinct_values(is_empty_allowed=True),
+            validators.distinct(),
         ),
         declared.key(
             "renames",

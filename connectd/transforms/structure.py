@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Final
 
+from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import TransformError
@@ -207,7 +208,7 @@ _KEY_DEF: Final = ConfigDef(
             ConfigType.LIST,
             "Fields of the value that make up the key, in this order.",
             declared.HIGH,
-            validator=declared.distinct_values(),
+            validator=validators.distinct(is_empty_allowed=False),
         ),
         declared.REPLACE_NULL,
     ]

@@ -304,7 +304,7 @@ _CONFIG_DEF: Final = ConfigDef(
             f"Fields to add to the item. {_ADDED}",
             declared.LOW,
             (),
-            declared.distinct_values(is_empty_allowed=True),
+            validators.distinct(),
         ),
         declared.key(
             "add.fields.prefix",
@@ -319,7 +319,7 @@ _CONFIG_DEF: Final = ConfigDef(
             f"Headers to add to the record. {_ADDED}",
             declared.LOW,
             (),
-            declared.distinct_values(is_empty_allowed=True),
+            validators.distinct(),
         ),
         declared.key(
             "add.headers.prefix",

@@ -210,3 +210,22 @@ def test_any_text_gives_a_value_or_a_config_error(text: str, value_type: ConfigT
 @given(st.integers(min_value=-(2**31), max_value=2**31 - 1))
 def test_every_int_survives_its_text(number: int) -> None:
     assert parse_value("k", f" {number} ", ConfigType.INT) == number
+
+
+@pytest.mark.parametrize(
+    "validator", [validators.distinct(), validators.all_of(validators.distinct())]
+)
+def test_an_entry_that_comes_twice_is_refused_where_a_config_is_validated_only(
+    validator: Validator,
+) -> None:
+    definition = ConfigDef([key("k", ConfigType.LIST, validator=validator)])
+    given_twice = {"k": "b, a,b"}
+    evaluation = evaluate(definition, given_twice)["k"]
+    assert evaluation.errors == ("Configuration 'k' values must not be duplicated.",)
+    assert evaluation.value == ("b", "a", "b")
+    assert parse(definition, given_twice).strings("k") == ("b", "a")
+
+
+def test_entries_of_other_lists_may_come_twice() -> None:
+    definition = ConfigDef([key("k", ConfigType.LIST)])
+    assert parse(definition, {"k": "a,a"}).strings("k") == ("a", "a")

@@ -82,14 +82,14 @@ def test_the_default_group_takes_what_is_left_whatever_it_is_told() -> None:
         (
             "default.replication.factor",
             "0",
-            "Invalid value 0 for configuration topic.creation.default.replication.factor: "
+            "Invalid value 0 for configuration replication.factor: "
             "Replication factor must be positive and not larger than the number of brokers in the "
             "Kafka cluster, or -1 to use the broker's default",
         ),
         (
             "default.partitions",
             "-2",
-            "Invalid value -2 for configuration topic.creation.default.partitions: "
+            "Invalid value -2 for configuration partitions: "
             "Number of partitions must be positive, or -1 to use the broker's default",
         ),
         (
@@ -101,13 +101,12 @@ def test_the_default_group_takes_what_is_left_whatever_it_is_told() -> None:
         (
             "g.include",
             "[",
-            "Invalid value [[] for configuration topic.creation.g.include: Syntax error in regular "
-            "expression: ",
+            "Invalid value [[] for configuration include: Syntax error in regular expression: ",
         ),
         ("groups", "g,g", "Invalid value [g, g] for configuration topic.creation.groups: "),
     ],
 )
-def test_what_is_wrong_is_told_with_its_key(key: str, text: str, message: str) -> None:
+def test_what_is_wrong_is_told_as_kafka_tells_it(key: str, text: str, message: str) -> None:
     config = {**_DEFAULT, "topic.creation.groups": "g", f"topic.creation.{key}": text}
     with pytest.raises(ConfigError) as raised:
         topic_creation.read(config)
@@ -134,3 +133,10 @@ def test_a_worker_that_creates_no_topics_is_told_of() -> None:
     assert "topic.creation.enable is false" in warning
     assert list(topic_creation.warnings(_DEFAULT, is_enabled=True)) == []
     assert list(topic_creation.warnings({"topic": "t"}, is_enabled=False)) == []
+
+
+def test_what_default_includes_is_not_looked_at() -> None:
+    rules = topic_creation.read({**_DEFAULT, "topic.creation.default.include": "("})
+    assert rules is not None
+    assert rules.group_of("any").name == "default"
+    assert rules.group_of("any").settings == {}

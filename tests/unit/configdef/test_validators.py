@@ -26,7 +26,10 @@ from connectd.errors import ConfigError
         (v.non_null, ""),
         (v.unique_aliases("transformation"), ("a", "b")),
         (v.unique_aliases("transformation"), ()),
-        (v.non_empty_list(), ("a",)),
+        (v.distinct(), ("a", "b")),
+        (v.distinct(), ()),
+        (v.distinct(is_null_allowed=True), None),
+        (v.distinct(is_empty_allowed=False), ("a",)),
         (v.positive_or_default(v.PARTITIONS_TEXT), -1),
         (v.positive_or_default(v.PARTITIONS_TEXT), 1),
         (v.regex, "a.*"),
@@ -96,15 +99,14 @@ def test_good_values_pass(validator: Validator, value: object) -> None:
             None,
             "Invalid value null for configuration k: entry must be non null",
         ),
+        (v.distinct(), None, "Configuration 'k' values must not be null."),
+        (v.distinct(), ("a", "b", "a"), "Configuration 'k' values must not be duplicated."),
+        (v.distinct(), ("a", ""), "Configuration 'k' values must not be empty."),
+        (v.distinct(), ("", ""), "Configuration 'k' values must not be duplicated."),
         (
-            v.non_empty_list("At least one."),
+            v.distinct(is_empty_allowed=False, is_null_allowed=True),
             (),
-            "Invalid value [] for configuration k: At least one.",
-        ),
-        (
-            v.non_empty_list("At least one."),
-            ("a", ""),
-            "Invalid value [a, ] for configuration k: At least one.",
+            "Configuration 'k' must not be empty. Valid values include: any non-empty value",
         ),
         (
             v.positive_or_default(v.PARTITIONS_TEXT),
@@ -178,7 +180,7 @@ def test_a_validator_of_another_type_is_a_bug_not_a_config_error() -> None:
     with pytest.raises(TypeError, match="a range is for numbers"):
         v.at_least(1)("k", "text")
     with pytest.raises(TypeError, match="this check is for lists"):
-        v.non_empty_list()("k", "text")
+        v.distinct()("k", "text")
 
 
 @pytest.mark.parametrize(
@@ -190,6 +192,8 @@ def test_a_validator_of_another_type_is_a_bug_not_a_config_error() -> None:
         (v.one_of("a", "b"), "[a, b]"),
         (v.one_of("a", "b", ignore_case=True), "(case insensitive) [a, b]"),
         (v.optional(v.at_least(0)), "[0,...] or not set"),
+        (v.distinct(), "distinct values"),
+        (v.distinct(is_empty_allowed=False), "distinct values, at least one"),
         (v.unique_aliases("predicate"), "non-null, unique predicate aliases"),
     ],
 )

@@ -212,8 +212,17 @@ def test_names_of_variables_become_names_of_keys() -> None:
         ),
         (
             {"bootstrap.servers": ""},
-            "Invalid value [] for configuration bootstrap.servers: List must be non-empty, without "
-            "empty entries",
+            "Configuration 'bootstrap.servers' must not be empty. Valid values include: any "
+            "non-empty value",
+        ),
+        (
+            {"config.providers": "file,,env"},
+            "Configuration 'config.providers' values must not be empty.",
+        ),
+        (
+            {"plugin.path": ""},
+            "Configuration 'plugin.path' must not be empty. Valid values include: any non-empty "
+            "value",
         ),
         (
             {"listeners": "ftp://h:1"},
