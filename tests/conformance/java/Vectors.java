@@ -4,7 +4,9 @@
 //
 // Kinds of cases: "transform" (class, config, record), "predicate" (the same), "write" and "read"
 // (a converter: class, config, isKey, topic, and schema with value, or bytes), "header.write" and
-// "header.read" (a header converter), "date.read" (pattern, text, centuryStart). Schemas and values carry their types; see schema() and value().
+// "header.read" (a header converter), "validate" (a transform or predicate: class, config), and
+// "date.read" (pattern, text, centuryStart). Schemas and values carry their types; see schema() and
+// value().
 
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -28,6 +30,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TimeZone;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigValue;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
@@ -111,6 +115,14 @@ public class Vectors {
                 HeaderConverter converter = (HeaderConverter) plugin;
                 configure(converter, config);
                 put(answer, converter.toConnectHeader("t", "h", bytes(asked.get("bytes"))));
+            }
+            case "validate" -> {
+                ConfigDef definition = plugin instanceof Transformation<?> transform
+                    ? transform.config() : ((Predicate<?>) plugin).config();
+                ObjectNode errors = answer.putObject("errors");
+                for (ConfigValue each : definition.validate(config)) {
+                    each.errorMessages().forEach(message -> errors.withArray(each.name()).add(message));
+                }
             }
             case "date.read" -> {
                 SimpleDateFormat format = new SimpleDateFormat(asked.get("pattern").asText(), Locale.ENGLISH);

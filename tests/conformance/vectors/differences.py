@@ -91,6 +91,14 @@ KNOWN = (
         theirs="for configuration pattern: Invalid regex: ",
         ours="for configuration pattern: Invalid regex: ",
     ),
+    *(
+        Difference(
+            name,
+            "what is missing is a regular expression; Java speaks of a variable of its own",
+            asked=(b'"config": {}',),
+        )
+        for name in ("RegexRouter", "TopicNameMatches")
+    ),
     Difference(
         "TimestampRouter",
         "the record is named by its origin, without its content, which may be confidential",

@@ -87,6 +87,15 @@ def _read_header(case: Json) -> Json:
     return _found(converter.to_connect_header("t", "h", _bytes(case)))
 
 
+def _validate(case: Json) -> Json:
+    kind = PluginKind.PREDICATE if ".predicates." in case["class"] else PluginKind.TRANSFORMATION
+    definition = _REGISTRY.find(kind, case["class"]).cls.config_def()
+    evaluations = parsing.evaluate(definition, case["config"])
+    return {
+        "errors": {name: list(each.errors) for name, each in evaluations.items() if each.errors}
+    }
+
+
 def _read_date(case: Json) -> Json:
     century_start = _EPOCH + timedelta(milliseconds=case["centuryStart"])
     now = century_start.replace(year=century_start.year + 80)
@@ -104,6 +113,7 @@ def _read_date(case: Json) -> Json:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANSWERS = {
+    "validate": _validate,
     "date.read": _read_date,
     "header.read": _read_header,
     "header.write": _write_header,
