@@ -1,15 +1,15 @@
 """``StringConverter``: the text of a value, in a given encoding (spec kafka-connect E.3).
 
-Structs, maps and lists have the form of Java's ``toString``. What the encoding lacks becomes ``?``.
-Bytes are refused: Java's text for them is an address in memory.
+Structs, maps and lists have the form of Java's ``toString``. What the encoding lacks is replaced as
+in Java (``text_encoding``). Bytes are refused: Java's text for them is an address in memory.
 """
 
 from __future__ import annotations
 
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from typing import ClassVar, Final
 
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from connectd.converters import text_encoding
 from connectd.converters.declared import CONVERTER_TYPE, ForHeaders
 from connectd.errors import ConfigError
 from connectd.model import java_text
@@ -32,13 +32,9 @@ class StringConverter(ForHeaders):
         """
         self.spec = spec
         name = spec.setting("converter.encoding", _UTF_8)
-        # Java's UTF-16 begins with its mark and the higher byte, whatever machine it runs on.
-        is_utf_16 = name.upper().replace("_", "-") == "UTF-16"
-        self._prefix = BOM_UTF16_BE if is_utf_16 else b""
-        self._encoding = "utf-16-be" if is_utf_16 else name
         try:
-            "".encode(self._encoding)
-        except (LookupError, ValueError) as error:
+            self._encoding = text_encoding.of_name(name)
+        except LookupError as error:
             raise ConfigError(
                 f"converter.encoding is {name}, which is no text encoding; UTF-8 is one"
             ) from error
@@ -53,16 +49,13 @@ class StringConverter(ForHeaders):
         if value is None:
             return None
         text = value if isinstance(value, str) else java_text.of(schema, value)
-        return self._prefix + text.encode(self._encoding, errors="replace")
+        return self._encoding.encode(text)
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         """See ``spi.Converter``. What is no text in the encoding becomes U+FFFD."""
         if data is None:
             return OPTIONAL_STRING, None
-        if self._prefix and data.startswith(BOM_UTF16_LE):
-            return OPTIONAL_STRING, data[len(self._prefix) :].decode("utf-16-le", errors="replace")
-        text = data.removeprefix(self._prefix).decode(self._encoding, errors="replace")
-        return OPTIONAL_STRING, text
+        return OPTIONAL_STRING, self._encoding.decode(data)
 
 
 _CONFIG_DEF: Final = ConfigDef(

@@ -114,8 +114,14 @@ KNOWN = (
     Difference(
         "StringConverter",
         "the message says what to write instead",
-        theirs="Unsupported encoding nope",
-        ours="converter.encoding is nope",
+        theirs="Unsupported encoding ",
+        ours="converter.encoding is ",
+    ),
+    Difference(
+        "StringConverter",
+        "an encoding is found under Python's spellings of its name as well",
+        theirs="Unsupported encoding ",
+        asked=(b'"UTF-16-LE"', b'"UTF 8"'),
     ),
     Difference(
         "StringConverter",

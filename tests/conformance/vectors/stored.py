@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.vectors import cases, corner_cases, date_cases, reading_cases, settings_cases
+from tests.conformance.vectors import (
+    cases,
+    corner_cases,
+    date_cases,
+    encoding_cases,
+    reading_cases,
+    settings_cases,
+)
 from tests.harness import jars, java
 
 Json = Any
@@ -29,6 +36,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Json]]] = {
     "corners": corner_cases.corner_cases,
     "reading": reading_cases.reading_cases,
     "headers": reading_cases.header_reading_cases,
+    "encodings": encoding_cases.encoding_cases,
     "settings": settings_cases.settings_cases,
     "dates": date_cases.date_cases,
 }
