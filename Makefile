@@ -25,8 +25,8 @@ help: ## this text
 demo: $(STAMP) ## tables flow into Kafka before your eyes, on real parts; Ctrl-C ends it
 	@$(PY) -m tests.demo $(ARGS)
 
-test: lint ## everything that CI runs: lint, then all tests
-	$(call stage,tests,$(PY) -m pytest $(ARGS))
+test: lint ## everything that CI runs: lint, then all tests (or ARGS for pytest)
+	$(call stage,tests,$(PY) -m $(if $(ARGS),pytest $(ARGS),tests.shares))
 
 lint: $(STAMP) ## style, format, types, and the tower of packages
 	$(call stage,ruff check,$(VENV)/bin/ruff check .)

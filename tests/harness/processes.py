@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -22,7 +24,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 LOG_TAIL_LINES = 40
 POLL_INTERVAL_S = 0.02
@@ -234,16 +236,25 @@ def sigterm_is_ctrl_c() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+PORTS: Final = (10_000, 32_000)
+"""Below the ports that kernels give to connections: 32,768 on Linux, 49,152 elsewhere."""
+
+
 def free_ports(count: int) -> list[int]:
-    """Distinct free ports of 127.0.0.1, all held open until the last is found."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Distinct free ports of 127.0.0.1, where nobody gets one by chance before they are used.
+
+    Below those that the kernel hands out by itself: it gives such a port to any connection, and a
+    server that starts a second later, or again after a kill, finds it taken.
+    """
+    free: list[int] = []
+    while len(free) < count:
+        port = random.SystemRandom().randint(*PORTS)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            if port not in free:
+                free.append(port)
+    return free
 
 
 def accepts_connections(host: str, port: int) -> bool:

@@ -16,7 +16,7 @@ from connectd.kafka.log import CompactedLog
 from connectd.kafka.tailing import LogRecord
 from tests.harness.kafka import KafkaBroker
 
-DEADLINE_S = 50.0
+DEADLINE_S = 120.0
 PARTITIONS = 3
 T = TypeVar("T")
 

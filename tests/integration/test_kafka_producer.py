@@ -17,7 +17,7 @@ from connectd.model.record import EncodedPage, EncodedRecord
 from tests.harness.kafka import KafkaBroker
 from tests.harness.topics import read_topic
 
-DEADLINE_S = 40.0
+DEADLINE_S = 120.0
 MIB = 1024 * 1024
 T = TypeVar("T")
 

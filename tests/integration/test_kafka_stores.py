@@ -32,7 +32,7 @@ from connectd.stores.topic_home import TopicHome
 from tests.harness.kafka import KafkaBroker
 from tests.harness.topics import read_topic
 
-DEADLINE_S = 50.0
+DEADLINE_S = 120.0
 CONFIG = {"name": "s", "connector.class": "connectd.DynamoDBSource"}
 TASK = ConnectorTaskId("s", 0)
 PARTITION = SourcePartition.of({"table_name": "t"})

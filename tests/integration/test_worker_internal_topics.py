@@ -14,7 +14,7 @@ from tests.integration.worker_rig import Rig, partition_text
 
 pytestmark = pytest.mark.kafka
 
-ADMIN_DEADLINE_S = 20.0
+ADMIN_DEADLINE_S = 60.0
 
 GARBAGE: dict[str, list[tuple[bytes | None, bytes | None]]] = {
     "configs": [

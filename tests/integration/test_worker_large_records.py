@@ -24,7 +24,7 @@ pytestmark = pytest.mark.kafka("exact")
 HUGE = {"S": "\u0001" * 399 * 1024}
 REQUEST_BYTES = str(4 * 1024 * 1024)
 LARGER = {"producer.override.max.request.size": REQUEST_BYTES}
-ADMIN_DEADLINE_S = 20.0
+ADMIN_DEADLINE_S = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tests.integration.worker_rig import Rig, prefix_of
 
 pytestmark = pytest.mark.kafka
 
-PROMPT_S = 5.0
+PROMPT_S = 20.0
 """Within this a state must change; the worker itself polls nothing that takes longer."""
 
 

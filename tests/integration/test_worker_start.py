@@ -21,7 +21,7 @@ from tests.harness.worker import WorkerProcess
 from tests.integration.worker_rig import Rig
 
 EXIT_DEADLINE_S = 20.0
-ADMIN_DEADLINE_S = 20.0
+ADMIN_DEADLINE_S = 60.0
 
 MakeWorker = Callable[..., WorkerProcess]
 

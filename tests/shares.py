@@ -1,0 +1,52 @@
+"""The whole test run, in two shares side by side: ``python -m tests.shares`` (``make test``).
+
+Tests on real parts mostly wait, for a broker or for another process; one after the other they leave
+a core idle. So those of the worker on real parts run beside all the others, each share in a pytest
+of its own, with a broker of its own and its own random order. What the second share prints follows
+when the first has ended.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Final
+
+REAL_WORKER: Final = ("tests/integration", "tests/simulation")
+
+SHARES: Final = (
+    REAL_WORKER,
+    ("tests", *(f"--ignore={folder}" for folder in REAL_WORKER), "-p", "no:cacheprovider"),
+)
+
+
+def main() -> int:
+    """Run both; the exit code is 0 when both have passed."""
+    with tempfile.TemporaryFile() as kept:
+        second = _start(SHARES[1], kept)
+        try:
+            codes = [_start(SHARES[0], None).wait(), second.wait()]
+        except KeyboardInterrupt:  # both have got the signal too
+            codes = [second.wait(), 1]
+        kept.seek(0)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(kept.read())
+    for share, code in zip(SHARES, codes, strict=True):
+        print(f"{'passed' if code == 0 else 'FAILED'}: pytest {' '.join(share)}")
+    return int(any(codes))
+
+
+def _start(share: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", *share],
+        cwd=Path(__file__).parents[1],
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
