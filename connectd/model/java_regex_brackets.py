@@ -1,4 +1,4 @@
-"""Java's bracket expressions, escapes and properties, written as sets for ``regex``.
+"""Java's bracket expressions, escapes and properties, read as sets of characters.
 
 Java's grammar of brackets, as its parser reads them: what stands on the left of ``&&`` is one
 union; on the right come bracketed sets, and at most one bare rest, which reaches to the end with
@@ -13,6 +13,7 @@ from typing import Final
 
 from connectd.model import java_regex_characters as characters
 from connectd.model.java_regex_scanner import Scanner
+from connectd.model.java_regex_sets import CharSet
 
 DEPTH_MAX: Final = 40
 """Sets and groups inside of each other; each takes some frames of Python's stack."""
@@ -22,8 +23,8 @@ _HEX: Final = "0123456789abcdefABCDEF"
 _OCTAL: Final = "01234567"
 
 
-def bracketed(scanner: Scanner, flags: characters.Flags, depth: int = 0) -> str:
-    """A set; the scanner stands before ``[``. Returns the inside of a set for ``regex``."""
+def bracketed(scanner: Scanner, flags: characters.Flags, depth: int = 0) -> CharSet:
+    """A set; the scanner stands before ``[``."""
     if depth > DEPTH_MAX:
         raise scanner.unsupported(
             f"more than {DEPTH_MAX} sets inside of each other", "fewer brackets"
@@ -34,23 +35,27 @@ def bracketed(scanner: Scanner, flags: characters.Flags, depth: int = 0) -> str:
         scanner.take()
     inside = _set(scanner, flags, depth)
     scanner.take()
-    return f"[^{inside}]" if is_negated else inside
+    return ~inside if is_negated else inside
 
 
-def _set(scanner: Scanner, flags: characters.Flags, depth: int) -> str:
+def _set(scanner: Scanner, flags: characters.Flags, depth: int) -> CharSet:
     """All up to the ``]`` that ends it."""
-    found = ""
-    while (char := scanner.peek()) != "]" or not found:
+    found: CharSet | None = None
+    while (char := scanner.peek()) != "]" or found is None:
         if not char:
             raise scanner.invalid("the end in a set", "']'")
         if char == "[":
-            found += f"[{bracketed(scanner, flags, depth + 1)}]"
+            found = _union(found, bracketed(scanner, flags, depth + 1))
         elif char == "&" and _takes_ands(scanner):
             right = _right_side(scanner, flags, depth)
-            found = f"[[{found}]&&[{right}]]" if found else right
+            found = right if found is None else found & right
         else:
-            found += _member(scanner, flags)
+            found = _union(found, _member(scanner, flags))
     return found
+
+
+def _union(found: CharSet | None, more: CharSet) -> CharSet:
+    return more if found is None else found | more
 
 
 def _takes_ands(scanner: Scanner) -> bool:
@@ -61,23 +66,23 @@ def _takes_ands(scanner: Scanner) -> bool:
     return True
 
 
-def _right_side(scanner: Scanner, flags: characters.Flags, depth: int) -> str:
-    found = ""
+def _right_side(scanner: Scanner, flags: characters.Flags, depth: int) -> CharSet:
+    found: CharSet | None = None
     while (char := scanner.peek()) not in ("]", "&"):
         if not char:
             raise scanner.invalid("the end in a set", "']'")
         if char == "[":
-            found += f"[{bracketed(scanner, flags, depth + 1)}]"
+            found = _union(found, bracketed(scanner, flags, depth + 1))
         else:
-            found += f"[{_set(scanner, flags, depth)}]"
-    if not found:
+            found = _union(found, _set(scanner, flags, depth))
+    if found is None:
         raise scanner.unsupported("&& with nothing behind it", "a set; write \\& for the sign")
     if scanner.peek() == "&" and not scanner.follows("&&"):
         raise scanner.unsupported("& behind a set behind &&", "]; write \\& inside of the brackets")
     return found
 
 
-def _member(scanner: Scanner, flags: characters.Flags) -> str:
+def _member(scanner: Scanner, flags: characters.Flags) -> CharSet:
     """A character, a range, or a set that an escape stands for."""
     char = scanner.take()
     if char == "&":
@@ -91,7 +96,7 @@ def _member(scanner: Scanner, flags: characters.Flags) -> str:
             return found
         char = escaped(scanner, letter)
     if scanner.peek() != "-" or scanner.follows("-[") or scanner.follows("-]"):
-        return _single(scanner, char, flags)
+        return single(scanner, char, flags)
     scanner.take()
     last = scanner.take_inside()
     if last == "\\":
@@ -116,7 +121,8 @@ def _range_end(scanner: Scanner) -> str:
     return escaped(scanner, letter)
 
 
-def _single(scanner: Scanner, char: str, flags: characters.Flags) -> str:
+def single(scanner: Scanner, char: str, flags: characters.Flags) -> CharSet:
+    """What a character stands for."""
     _refuse_halves(scanner, char)
     try:
         return characters.single(char, flags)
@@ -131,13 +137,7 @@ def _refuse_halves(scanner: Scanner, *chars: str) -> None:
         raise scanner.unsupported("half of a surrogate pair", "the whole character")
 
 
-def literal(scanner: Scanner, char: str, flags: characters.Flags) -> str:
-    """A character that stands for itself, outside of brackets."""
-    inside = _single(scanner, char, flags)
-    return inside if inside == characters.quoted(char) else f"[{inside}]"
-
-
-def named_set(scanner: Scanner, letter: str, flags: characters.Flags) -> str | None:
+def named_set(scanner: Scanner, letter: str, flags: characters.Flags) -> CharSet | None:
     """The set that a backslash and this letter stand for; None: they stand for none."""
     if letter in ("p", "P"):
         return _property(scanner, flags, is_negated=letter == "P")
@@ -145,10 +145,10 @@ def named_set(scanner: Scanner, letter: str, flags: characters.Flags) -> str | N
     if pair is None or not letter:
         return None
     found = pair["U" in flags]
-    return found if letter.islower() else f"[^{found}]"
+    return found if letter.islower() else ~found
 
 
-def _property(scanner: Scanner, flags: characters.Flags, *, is_negated: bool) -> str:
+def _property(scanner: Scanner, flags: characters.Flags, *, is_negated: bool) -> CharSet:
     name = scanner.take_inside()
     if name == "{":
         name = scanner.take_until("}", "a property")
@@ -160,7 +160,7 @@ def _property(scanner: Scanner, flags: characters.Flags, *, is_negated: bool) ->
         ) from None
     if found is None:
         raise scanner.invalid(f"the property {name!r}", "one of Java's, like \\p{Alpha} or \\p{L}")
-    return f"[^{found}]" if is_negated else found
+    return ~found if is_negated else found
 
 
 def escaped(scanner: Scanner, letter: str) -> str:

@@ -1,4 +1,4 @@
-"""Sets of characters in Java's patterns, written for the inside of a set of ``regex``.
+"""Sets of characters in Java's patterns: escapes, properties, and what ``(?i)`` adds.
 
 Tables of what ``\\w``, ``\\p{Alpha}`` and their like stand for (ASCII alone, unless the flag ``U``
 is set), and what ``(?i)`` adds to a character or a range. Cases are written out, so that the
@@ -15,42 +15,51 @@ import unicodedata
 from collections.abc import Mapping, Set
 from typing import Final
 
+from connectd.model.java_regex_sets import LAST, CharSet, having, of
+
 Flags = Set[str]
 """Letters of the flags that are set."""
 
-LINE_END: Final = r"\n\r\x85\u2028\u2029"
-VERTICAL: Final = rf"\x0b\x0c{LINE_END}"
-HORIZONTAL: Final = r"\t\x20\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"
-ANY: Final = r"\u0000-\U0010ffff"
-_PUNCTUATION: Final = r"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e"
-_GRAPHIC: Final = r"[^\p{Z}\p{Cc}\p{Cs}\p{Cn}]"
-_WORD: Final = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d"
-_HEX: Final = r"\p{Nd}A-Fa-f\uff21-\uff26\uff41-\uff46"
-_SPACE: Final = r"\p{Z}\t-\r\x85"
-_CASED: Final = r"\p{Lowercase}\p{Uppercase}\p{Lt}"
+ANY: Final = CharSet(((0, LAST),))
+LINE_END: Final = of("\n", "\r", "\x85", "\u2028-\u2029")
+_VERTICAL: Final = LINE_END | of("\x0b-\x0c")
+_HORIZONTAL: Final = of(
+    "\t", " ", "\xa0", "\u1680", "\u180e", "\u2000-\u200a", "\u202f", "\u205f", "\u3000"
+)
+_PUNCTUATION: Final = of("!-/", ":-@", "[-`", "{-~")
+_GRAPHIC: Final = having("L", "M", "N", "P", "S", "Cf", "Co")
+_WORD: Final = having("Alphabetic", "M", "Nd", "Pc") | of("\u200c-\u200d")
+_HEX: Final = having("Nd") | of("A-F", "a-f", "\uff21-\uff26", "\uff41-\uff46")
+_ASCII_SPACE: Final = of("\t-\r", " ")
+_SPACE: Final = having("Z") | of("\t-\r", "\x85")
+_DIGIT: Final = (of("0-9"), having("Nd"))
+_LETTER: Final = of("a-z", "A-Z")
+_LETTER_WITH_CASE: Final = having("Lu", "Ll", "Lt")
+_CASED: Final = having("Lowercase", "Uppercase", "Lt")
+_ASSIGNED: Final = having("L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co", "Cs")
 
-ESCAPES: Final[Mapping[str, tuple[str, str]]] = {
+ESCAPES: Final[Mapping[str, tuple[CharSet, CharSet]]] = {
     # letter -> the set without the flag U, and with it
-    "d": ("0-9", r"\p{Nd}"),
-    "h": (HORIZONTAL, HORIZONTAL),
-    "s": (r"\t-\r\x20", _SPACE),
-    "v": (VERTICAL, VERTICAL),
-    "w": ("a-zA-Z0-9_", _WORD),
+    "d": _DIGIT,
+    "h": (_HORIZONTAL, _HORIZONTAL),
+    "s": (_ASCII_SPACE, _SPACE),
+    "v": (_VERTICAL, _VERTICAL),
+    "w": (_LETTER | of("0-9", "_"), _WORD),
 }
 
-_POSIX: Final[Mapping[str, tuple[str, str]]] = {
-    "Alnum": ("a-zA-Z0-9", r"\p{Alphabetic}\p{Nd}"),
-    "Alpha": ("a-zA-Z", r"\p{Alphabetic}"),
-    "Blank": (r"\x20\t", r"\p{Zs}\t"),
-    "Cntrl": (r"\x00-\x1f\x7f", r"\p{Cc}"),
-    "Digit": ("0-9", r"\p{Nd}"),
-    "Graph": (r"\x21-\x7e", _GRAPHIC),
-    "Lower": ("a-z", r"\p{Lowercase}"),
-    "Print": (r"\x20-\x7e", rf"{_GRAPHIC}\p{{Zs}}"),
-    "Punct": (_PUNCTUATION, r"\p{P}"),
-    "Space": (r"\t-\r\x20", _SPACE),
-    "Upper": ("A-Z", r"\p{Uppercase}"),
-    "XDigit": ("0-9A-Fa-f", _HEX),
+_POSIX: Final[Mapping[str, tuple[CharSet, CharSet]]] = {
+    "Alnum": (_LETTER | of("0-9"), having("Alphabetic", "Nd")),
+    "Alpha": (_LETTER, having("Alphabetic")),
+    "Blank": (of(" ", "\t"), having("Zs") | of("\t")),
+    "Cntrl": (of("\x00-\x1f", "\x7f"), having("Cc")),
+    "Digit": _DIGIT,
+    "Graph": (of("!-~"), _GRAPHIC),
+    "Lower": (of("a-z"), having("Lowercase")),
+    "Print": (of(" -~"), _GRAPHIC | having("Zs")),
+    "Punct": (_PUNCTUATION, having("P")),
+    "Space": (_ASCII_SPACE, _SPACE),
+    "Upper": (of("A-Z"), having("Uppercase")),
+    "XDigit": (of("0-9", "A-F", "a-f"), _HEX),
 }
 _UNICODE_POSIX: Final = {name.upper(): wide for name, (_, wide) in _POSIX.items()}
 _CATEGORIES: Final = (
@@ -58,26 +67,27 @@ _CATEGORIES: Final = (
     *("No", "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sc", "Sk", "Sm", "So", "Zl", "Zp", "Zs"),
     *("C", "L", "M", "N", "P", "S", "Z"),
 )
-_OWN: Final[Mapping[str, str]] = {
-    **{name: rf"\p{{{name}}}" for name in _CATEGORIES},
+_OWN: Final[Mapping[str, CharSet]] = {
+    **{name: having(name) for name in _CATEGORIES},
     **{name: narrow for name, (narrow, _) in _POSIX.items()},
-    "ASCII": r"\x00-\x7f",
-    "L1": r"\x00-\xff",
-    "LC": r"\p{Lu}\p{Ll}\p{Lt}",
-    "LD": r"\p{L}\p{Nd}",
+    "ASCII": of("\x00-\x7f"),
+    "L1": of("\x00-\xff"),
+    "LC": _LETTER_WITH_CASE,
+    "LD": having("L", "Nd"),
     "all": ANY,
-    "javaAlphabetic": r"\p{Alphabetic}",
-    "javaDefined": r"[^\p{Cn}]",
-    "javaDigit": r"\p{Nd}",
-    "javaIdeographic": r"\p{Ideographic}",
-    "javaISOControl": r"\x00-\x1f\x7f-\x9f",
-    "javaLetter": r"\p{L}",
-    "javaLetterOrDigit": r"\p{L}\p{Nd}",
-    "javaLowerCase": r"\p{Lowercase}",
-    "javaSpaceChar": r"\p{Z}",
-    "javaTitleCase": r"\p{Lt}",
-    "javaUpperCase": r"\p{Uppercase}",
-    "javaWhitespace": r"\t-\r\x1c-\x1f[[\p{Z}]&&[^\xa0\u2007\u202f]]",
+    "javaAlphabetic": having("Alphabetic"),
+    "javaDefined": _ASSIGNED,
+    "javaDigit": having("Nd"),
+    "javaIdeographic": having("Ideographic"),
+    "javaISOControl": of("\x00-\x1f", "\x7f-\x9f"),
+    "javaLetter": having("L"),
+    "javaLetterOrDigit": having("L", "Nd"),
+    "javaLowerCase": having("Lowercase"),
+    "javaSpaceChar": having("Z"),
+    "javaTitleCase": having("Lt"),
+    "javaUpperCase": having("Uppercase"),
+    "javaWhitespace": having("Zl", "Zp")
+    | of("\t-\r", "\x1c-\x20", "\u1680", "\u2000-\u2006", "\u2008-\u200a", "\u205f", "\u3000"),
 }
 _UNKNOWN_HERE: Final = frozenset({
     "javaJavaIdentifierStart",
@@ -87,20 +97,20 @@ _UNKNOWN_HERE: Final = frozenset({
     "javaIdentifierIgnorable",
     "javaMirrored",
 })  # fmt: skip
-_BINARY: Final[Mapping[str, str]] = {
-    "ALPHABETIC": r"\p{Alphabetic}",
-    "ASSIGNED": r"[^\p{Cn}]",
-    "CONTROL": r"\p{Cc}",
+_BINARY: Final[Mapping[str, CharSet]] = {
+    "ALPHABETIC": having("Alphabetic"),
+    "ASSIGNED": _ASSIGNED,
+    "CONTROL": having("Cc"),
     "HEXDIGIT": _HEX,
     "HEX_DIGIT": _HEX,
-    "IDEOGRAPHIC": r"\p{Ideographic}",
-    "JOINCONTROL": r"\u200c\u200d",
-    "JOIN_CONTROL": r"\u200c\u200d",
-    "LETTER": r"\p{L}",
-    "LOWERCASE": r"\p{Lowercase}",
-    "PUNCTUATION": r"\p{P}",
-    "TITLECASE": r"\p{Lt}",
-    "UPPERCASE": r"\p{Uppercase}",
+    "IDEOGRAPHIC": having("Ideographic"),
+    "JOINCONTROL": of("\u200c-\u200d"),
+    "JOIN_CONTROL": of("\u200c-\u200d"),
+    "LETTER": having("L"),
+    "LOWERCASE": having("Lowercase"),
+    "PUNCTUATION": having("P"),
+    "TITLECASE": having("Lt"),
+    "UPPERCASE": having("Uppercase"),
     "WHITESPACE": _SPACE,
     "WHITE_SPACE": _SPACE,
     "WORD": _WORD,
@@ -110,36 +120,36 @@ _SCRIPTS: Final = frozenset({
     "HAN", "HANGUL", "HEBREW", "HIRAGANA", "KATAKANA", "KHMER", "LAO", "LATIN", "MONGOLIAN",
     "SINHALA", "TAMIL", "TELUGU", "THAI", "TIBETAN",
 })  # fmt: skip
-_BLOCKS: Final[Mapping[str, str]] = {
-    "BASICLATIN": r"\x00-\x7f",
-    "LATIN-1SUPPLEMENT": r"\x80-\xff",
-    "LATINEXTENDED-A": r"\u0100-\u017f",
-    "LATINEXTENDED-B": r"\u0180-\u024f",
-    "GREEK": r"\u0370-\u03ff",
-    "GREEKANDCOPTIC": r"\u0370-\u03ff",
-    "CYRILLIC": r"\u0400-\u04ff",
-    "ARMENIAN": r"\u0530-\u058f",
-    "HEBREW": r"\u0590-\u05ff",
-    "ARABIC": r"\u0600-\u06ff",
-    "DEVANAGARI": r"\u0900-\u097f",
-    "THAI": r"\u0e00-\u0e7f",
-    "HIRAGANA": r"\u3040-\u309f",
-    "KATAKANA": r"\u30a0-\u30ff",
-    "CJKUNIFIEDIDEOGRAPHS": r"\u4e00-\u9fff",
-    "HANGULSYLLABLES": r"\uac00-\ud7af",
+_BLOCKS: Final[Mapping[str, CharSet]] = {
+    "BASICLATIN": of("\x00-\x7f"),
+    "LATIN-1SUPPLEMENT": of("\x80-\xff"),
+    "LATINEXTENDED-A": of("\u0100-\u017f"),
+    "LATINEXTENDED-B": of("\u0180-\u024f"),
+    "GREEK": of("\u0370-\u03ff"),
+    "GREEKANDCOPTIC": of("\u0370-\u03ff"),
+    "CYRILLIC": of("\u0400-\u04ff"),
+    "ARMENIAN": of("\u0530-\u058f"),
+    "HEBREW": of("\u0590-\u05ff"),
+    "ARABIC": of("\u0600-\u06ff"),
+    "DEVANAGARI": of("\u0900-\u097f"),
+    "THAI": of("\u0e00-\u0e7f"),
+    "HIRAGANA": of("\u3040-\u309f"),
+    "KATAKANA": of("\u30a0-\u30ff"),
+    "CJKUNIFIEDIDEOGRAPHS": of("\u4e00-\u9fff"),
+    "HANGULSYLLABLES": of("\uac00-\ud7af"),
 }
-_ANY_CASE: Final[Mapping[str, str]] = {
+_ANY_CASE: Final[Mapping[CharSet, CharSet]] = {
     # what a property means with the flag i
-    r"\p{Lu}": r"\p{Lu}\p{Ll}\p{Lt}",
-    r"\p{Ll}": r"\p{Lu}\p{Ll}\p{Lt}",
-    "a-z": "a-zA-Z",
-    "A-Z": "a-zA-Z",
-    r"\p{Lowercase}": _CASED,
-    r"\p{Uppercase}": _CASED,
+    having("Lu"): _LETTER_WITH_CASE,
+    having("Ll"): _LETTER_WITH_CASE,
+    of("a-z"): _LETTER,
+    of("A-Z"): _LETTER,
+    having("Lowercase"): _CASED,
+    having("Uppercase"): _CASED,
 }
 
 _FOLDED: Final[Mapping[str, str]] = {
-    # ASCII's letters, and what else folds onto them, with the flags i and u
+    # letters, and what else folds onto them, with the flags i and u
     "i": "iI\u0130\u0131",
     "k": "kK\u212a",
     "s": "sS\u017f",
@@ -149,36 +159,24 @@ _FOLDS_TO_ASCII: Final = "\u0130\u0131\u017f\u212a"
 _UPPER: Final = {"\u0131": "I", "\u017f": "S", "\u212a": "\u212a", "\u0130": "\u0130"}
 _LOWER: Final = {"\u0130": "i", "\u212a": "k"}
 _LATIN_PAIRS: Final = re.compile("[\xe0-\xf6\xf8-\xfe]")
-_CASELESS: Final = re.compile("L[o]|Nd|[PZ].|S[cmk]|C[cf]")
+_CASELESS: Final = re.compile("Lo|Nd|[PZ].|S[cmk]|C[cf]")
 
 
 class UnknownFoldingError(ValueError):
     """What else a character matches with ``(?iu)`` is not certain."""
 
 
-def quoted(char: str) -> str:
-    """A character for ``regex``, inside of a set and outside."""
-    code = ord(char)
-    if char.isascii() and char.isalnum():
-        return char
-    if code > 0xFFFF:
-        return f"\\U{code:08x}"
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
-
-
-def single(char: str, flags: Flags) -> str:
+def single(char: str, flags: Flags) -> CharSet:
     """What a character matches.
 
     Raises:
         UnknownFoldingError: cases of Unicode are to be ignored, and it has odd ones.
     """
-    if "i" not in flags:
-        return quoted(char)
-    if char.isascii() and (not char.isalpha() or "u" not in flags):
-        return "".join(map(quoted, sorted({char.lower(), char.upper()})))
-    if "u" not in flags:
-        return quoted(char)
-    return "".join(map(quoted, _folded(char)))
+    if "i" in flags and "u" in flags:
+        return of(*_folded(char))
+    if "i" in flags and char.isascii():
+        return of(char.lower(), char.upper())
+    return of(char)
 
 
 def _folded(char: str) -> str:
@@ -192,21 +190,15 @@ def _folded(char: str) -> str:
     raise UnknownFoldingError(char)
 
 
-def span(first: str, last: str, flags: Flags) -> str:
+def span(first: str, last: str, flags: Flags) -> CharSet:
     """What a range matches; raises as ``single``."""
-    written = f"{quoted(first)}-{quoted(last)}"
+    plain = CharSet(((ord(first), ord(last)),))
     if "i" not in flags:
-        return written
-    if "u" not in flags:
-        return written + "".join(
-            quoted(char)
-            for char in map(chr, range(0x80))
-            if char.isalpha() and first <= char.swapcase() <= last
-        )
-    if not last.isascii():
+        return plain
+    if "u" in flags and not last.isascii():
         raise UnknownFoldingError(last)
-    folds = (*map(chr, range(0x80)), *_FOLDS_TO_ASCII)
-    return written + "".join(quoted(char) for char in folds if _falls_in(char, first, last))
+    folds = (*map(chr, range(0x80)), *(_FOLDS_TO_ASCII if "u" in flags else ""))
+    return plain | of(*(char for char in folds if _falls_in(char, first, last)))
 
 
 def _falls_in(char: str, first: str, last: str) -> bool:
@@ -215,7 +207,7 @@ def _falls_in(char: str, first: str, last: str) -> bool:
     return first <= upper <= last or first <= lower <= last
 
 
-def property_named(name: str, flags: Flags) -> str | None:
+def property_named(name: str, flags: Flags) -> CharSet | None:
     """The set ``\\p{name}``; None when Java has no such property.
 
     Raises:
@@ -234,7 +226,7 @@ def property_named(name: str, flags: Flags) -> str | None:
     return _cased(name, found or _OWN.get(name), flags)
 
 
-def _of_kind(kind: str, value: str, flags: Flags) -> str | None:
+def _of_kind(kind: str, value: str, flags: Flags) -> CharSet | None:
     match kind:
         case "sc" | "script":
             return _script(value)
@@ -246,20 +238,20 @@ def _of_kind(kind: str, value: str, flags: Flags) -> str | None:
             return None
 
 
-def _is(name: str, flags: Flags) -> str:
+def _is(name: str, flags: Flags) -> CharSet:
     found = _BINARY.get(name.upper()) or _UNICODE_POSIX.get(name.upper()) or _OWN.get(name)
     return _cased(name, found, flags) or _script(name)
 
 
-def _script(name: str) -> str:
+def _script(name: str) -> CharSet:
     if name.upper() not in _SCRIPTS:
         raise KeyError(name)
-    return rf"\p{{Script={name.capitalize()}}}"
+    return having(f"Script={name.capitalize()}")
 
 
-def _cased(name: str, found: str | None, flags: Flags) -> str | None:
+def _cased(name: str, found: CharSet | None, flags: Flags) -> CharSet | None:
     if found is None or "i" not in flags:
         return found
-    if found == r"\p{Lt}":
-        return _ANY_CASE[r"\p{Lu}"] if name == "Lt" else _CASED
+    if found == having("Lt"):
+        return _LETTER_WITH_CASE if name == "Lt" else _CASED
     return _ANY_CASE.get(found, found)

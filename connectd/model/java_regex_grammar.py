@@ -15,6 +15,7 @@ from connectd.model import java_regex_brackets as brackets
 from connectd.model import java_regex_characters as characters
 from connectd.model import java_regex_tree as tree
 from connectd.model.java_regex_scanner import InvalidPatternError, Scanner
+from connectd.model.java_regex_sets import CharSet, of
 from connectd.model.java_regex_tree import Kind, Mode, Node, Width
 
 NEVER: Final = "(?!)"
@@ -33,13 +34,13 @@ _LINE_STOP: Final = r"(?=(?<!\r)\n|[\r\x85\u2028\u2029]|\Z)"
 _UNIX_END: Final = r"(?=\n?\Z)"
 _UNIX_LINE_START: Final = r"(?:(?!\Z)(?:\A|(?<=\n)))"
 _UNIX_LINE_STOP: Final = r"(?=\n|\Z)"
-_NO_LINE_END: Final = rf"[^{characters.LINE_END}]"
 
 _BASE: Final = r"[[\p{L}\p{Nd}]&&[\u0000-\uffff]]"
 _MARK: Final = r"[[\p{Mn}]&&[\u0000-\uffff]]"
 _WORD_BEFORE: Final = rf"(?:(?<=[_\p{{L}}\p{{Nd}}])|(?<={_BASE}{_MARK}+))"
 _WORD_BEHIND: Final = rf"(?:(?=[_\p{{L}}\p{{Nd}}])|(?=\p{{Mn}})(?<={_BASE}{_MARK}*))"
-_UNICODE_WORD: Final = rf"[{characters.ESCAPES['w'][1]}]"
+_UNICODE_WORD: Final = characters.ESCAPES["w"][1].written()
+_ANY_LINE_END: Final = rf"(?:\r\n|{characters.ESCAPES['v'][0].written()})"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,10 @@ def read(pattern: str) -> Reading:
         UnsupportedPatternError: what it means in Java is not certain here.
     """
     return _Parser(Scanner(pattern)).pattern()
+
+
+def _one(members: CharSet) -> Node:
+    return tree.Piece(members.written(), _ONE)
 
 
 def _boundary(*, is_unicode: bool) -> str:
@@ -86,7 +91,7 @@ class _Parser:
         uncertain = tree.uncertain_groups(root)
         for node in tree.every(root):
             if isinstance(node, tree.BackReference):
-                self._check_reference(node, uncertain)
+                self._check_reference(node, uncertain | tree.repeated_groups(root))
         return Reading(root.written(), self.numbers_by_name, uncertain)
 
     def _check_reference(self, node: tree.BackReference, uncertain: frozenset[int]) -> None:
@@ -125,7 +130,7 @@ class _Parser:
             case "(":
                 return self._group()
             case "[":
-                return tree.Piece(f"[{brackets.bracketed(self.scanner, self.flags)}]", _ONE)
+                return _one(brackets.bracketed(self.scanner, self.flags))
             case "{":
                 return tree.Sequence(())  # Java repeats nothing
             case "?" | "*" | "+":
@@ -143,10 +148,10 @@ class _Parser:
             case "$":
                 return self._place(_END, _LINE_STOP, _UNIX_END, _UNIX_LINE_STOP)
             case ".":
-                every = "[^\\n]" if "d" in self.flags else _NO_LINE_END
-                return tree.Piece("." if "s" in self.flags else every, _ONE)
+                ends = of("\n") if "d" in self.flags else characters.LINE_END
+                return _one(characters.ANY if "s" in self.flags else ~ends)
             case _:
-                return tree.Piece(brackets.literal(self.scanner, char, self.flags), _ONE)
+                return _one(brackets.single(self.scanner, char, self.flags))
 
     def _place(self, *sources: str) -> Node:
         """The first without flags, then those of ``m``, of ``d``, and of both."""
@@ -172,6 +177,10 @@ class _Parser:
             self.scanner.take()
         if mode is Mode.POSSESSIVE:
             self._refuse_behind("a possessive repetition")
+        if times[0] > 1 and atom.width.shortest == 0 and tree.has_places(atom):
+            raise self.scanner.unsupported(  # Java ends the repetition at the first empty one
+                f"{times[0]} times what can be empty and looks around", "a part that is not empty"
+            )
         return tree.Repeat(atom, *times, mode)
 
     def _times(self) -> tuple[int, int | None]:
@@ -311,7 +320,7 @@ class _Parser:
         scanner = self.scanner
         inside = brackets.named_set(scanner, letter, self.flags)
         if inside is not None:
-            return tree.Piece(f"[{inside}]", _ONE)
+            return _one(inside)
         match letter:
             case "A" | "G":
                 return tree.Piece(_START, Width())
@@ -322,7 +331,8 @@ class _Parser:
             case "b" | "B":
                 return self._bound(letter)
             case "R":
-                return tree.Piece(rf"(?:\r\n|[{characters.VERTICAL}])", Width(1, 2))
+                self._refuse_behind("\\R")
+                return tree.Piece(_ANY_LINE_END, Width(1, 2))
             case "X":
                 raise scanner.unsupported("\\X", "the characters themselves, or a dot")
             case "k":
@@ -330,7 +340,7 @@ class _Parser:
             case _ if letter and letter in "123456789":
                 return self._numbered_reference(int(letter))
         char = brackets.escaped(scanner, letter)
-        return tree.Piece(brackets.literal(scanner, char, self.flags), _ONE)
+        return _one(brackets.single(scanner, char, self.flags))
 
     def _bound(self, letter: str) -> Node:
         if letter == "b" and self.scanner.follows("{"):

@@ -150,11 +150,16 @@ class Repeat:
     mode: Mode
 
     @property
+    def is_once(self) -> bool:
+        """Whether it is an option, and no repetition."""
+        return (self.at_least, self.at_most) == (0, 1)
+
+    @property
     def width(self) -> Width:
         """Java gives up looking for the longest where a repeated group has more than one way."""
         width = self.body.width
         shortest = width.shortest * self.at_least
-        if (self.at_least, self.at_most) == (0, 1):
+        if self.is_once:
             return replace(width, shortest=0, is_plain=False)
         is_loop = (
             isinstance(self.body, Group)
@@ -169,7 +174,7 @@ class Repeat:
 
     def written(self) -> str:
         """For ``regex``."""
-        match self.at_least, self.at_most:
+        match self._bounds():
             case (0, 1):
                 times = "?"
             case (0 | 1 as least, None):
@@ -178,7 +183,26 @@ class Repeat:
                 times = f"{{{least},}}"
             case (least, most):
                 times = f"{{{least}}}" if least == most else f"{{{least},{most}}}"
-        return f"(?:{self.body.written()}){times}{self.mode.value}"
+        opening = Kind.ATOMIC if self._is_each_atomic() else Kind.PLAIN
+        return f"{opening.value}{self.body.written()}){times}{self.mode.value}"
+
+    def _bounds(self) -> tuple[int, int | None]:
+        """Once is enough of what takes no text; ``regex`` goes wrong in endless ones of it."""
+        if self.body.width.longest != 0:
+            return self.at_least, self.at_most
+        return min(self.at_least, 1), 1 if self.at_most is None else min(self.at_most, 1)
+
+    def _is_each_atomic(self) -> bool:
+        """Whether Java tries no second way through what is repeated.
+
+        So with all that it takes for plain, though ``\\R`` can be one character or two; but an
+        optional group is a choice.
+        """
+        if self.mode is Mode.POSSESSIVE:
+            return True
+        is_choice = isinstance(self.body, Group) and self.is_once
+        width = self.body.width
+        return width.is_plain and width.shortest != width.longest and not is_choice
 
 
 Node = Piece | BackReference | Sequence | Choice | Group | Repeat
@@ -204,6 +228,25 @@ def every(node: Node) -> Iterator[Node]:
         yield from every(child)
 
 
+def has_places(node: Node) -> bool:
+    """Whether it, or a part of it, minds what is around."""
+    return any(
+        isinstance(part, BackReference)
+        or (isinstance(part, Group) and part.kind in AROUND)
+        or (isinstance(part, Piece) and part.width.longest == 0)
+        for part in every(node)
+    )
+
+
+def repeated_groups(node: Node) -> frozenset[int]:
+    """Numbers of groups inside of a repetition."""
+    repeats = (part for part in every(node) if isinstance(part, Repeat) and not part.is_once)
+    inside = (part for repeat in repeats for part in every(repeat))
+    return frozenset(
+        part.number for part in inside if isinstance(part, Group) and part.number is not None
+    )
+
+
 @dataclass(frozen=True)
 class _Way:
     """What lies above a part, as far as it matters to what a group holds there.
@@ -211,12 +254,14 @@ class _Way:
     Java does not take back what a group holds when a look-around, an atomic group or a possessive
     repetition (``is_cut``) was passed and the way beyond it fails. That shows unless each way to a
     match passes the group again (not ``is_optional``). Nor does it take back what groups inside
-    of a repeated plain group hold (``is_repeated_plainly``).
+    of a repeated plain group hold (``is_repeated_plainly``), nor what such a group itself holds
+    when it is repeated from outside as well (``is_looped``).
     """
 
     is_cut: bool = False
     is_optional: bool = False
     is_repeated_plainly: bool = False
+    is_looped: bool = False
     is_certain: bool = True
 
 
@@ -250,15 +295,18 @@ def _in_group(group: Group, way: _Way) -> _Way:
 
 
 def _in_repeat(repeat: Repeat, way: _Way) -> _Way:
-    is_once = (repeat.at_least, repeat.at_most) == (0, 1)
+    is_once = repeat.is_once
     width = repeat.body.width
     is_certain = way.is_certain and not way.is_cut and (is_once or width.shortest > 0)
     if repeat.mode is Mode.POSSESSIVE:
         is_certain = is_certain and repeat.at_least > 0 and not way.is_optional
         way = replace(way, is_cut=True)
+    is_repeated_plainly = not is_once and width.is_plain
+    is_certain = is_certain and not (is_repeated_plainly and way.is_looped)
     return replace(
         way,
         is_optional=True,
-        is_repeated_plainly=not is_once and width.is_plain,
+        is_looped=way.is_looped or not is_once,
+        is_repeated_plainly=is_repeated_plainly,
         is_certain=is_certain,
     )
