@@ -21,6 +21,7 @@ _SCHEMAS_CACHED_MAX: Final = 1000
 _NO_ID: Final = -1
 _SSL: Final = "schema.registry.ssl."
 _LOGIN_SOURCES: Final = ("URL", "USER_INFO")
+_TOKEN_SOURCES: Final = ("STATIC_TOKEN",)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,22 @@ def _client_settings(spec: ConverterSpec) -> dict[str, str]:
         if ":" not in login:
             raise ConfigError("basic.auth.user.info is missing; expected user:password")
         client["basic.auth.user.info"] = login
-    return client | _tls_settings(spec)
+    return client | _token(spec) | _tls_settings(spec)
+
+
+def _token(spec: ConverterSpec) -> dict[str, str]:
+    source = spec.setting("bearer.auth.credentials.source", "").upper()
+    token = spec.setting("bearer.auth.token", "")
+    if not source and not token:
+        return {}
+    if source not in ("", *_TOKEN_SOURCES):
+        raise ConfigError(
+            f"bearer.auth.credentials.source is {source}, which is not supported; expected "
+            f"{', '.join(_TOKEN_SOURCES)}"
+        )
+    if not token:
+        raise ConfigError("bearer.auth.token is missing, which STATIC_TOKEN needs")
+    return {"bearer.auth.token": token}
 
 
 def _tls_settings(spec: ConverterSpec) -> dict[str, str]:
@@ -195,6 +211,20 @@ REGISTRY_DEF: Final = ConfigDef(
             "",
             Importance.MEDIUM,
             "User and password, by colon.",
+        ),
+        _key(
+            "bearer.auth.credentials.source",
+            ConfigType.STRING,
+            "",
+            Importance.MEDIUM,
+            "Where a token is: STATIC_TOKEN, in bearer.auth.token. Others are not supported.",
+        ),
+        _key(
+            "bearer.auth.token",
+            ConfigType.PASSWORD,
+            "",
+            Importance.MEDIUM,
+            "A token that is sent instead of a login.",
         ),
         *(
             _key(

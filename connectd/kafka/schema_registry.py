@@ -29,6 +29,7 @@ from connectd.errors import (
     ConfigError,
     ConnectdError,
     ConvertError,
+    InvalidRequestError,
     ThrottledError,
     TransientNetworkError,
 )
@@ -47,6 +48,13 @@ _INCOMPATIBLE: Final = 409
 _THROTTLED: Final = 429
 _TIMED_OUT: Final = 408
 _SERVER_ERROR_MIN: Final = 500
+_REDIRECT_MIN: Final = 300
+_REFUSED_MIN: Final = 400
+
+_STATIC_TOKEN: Final = {
+    "bearer.auth.credentials.source": "STATIC_TOKEN",
+    "bearer.auth.logical.cluster": "",  # a header of Confluent's cloud; the client insists on it
+}
 
 Format = Literal["AVRO", "JSON", "PROTOBUF"]
 _Answer = TypeVar("_Answer")
@@ -89,8 +97,8 @@ class RegistryClient:
         """Make a client; nothing is sent.
 
         ``settings`` has ``url`` (several by comma; ``mock://`` is a registry in memory), and may
-        have ``basic.auth.user.info``, ``ssl.ca.location``, ``ssl.certificate.location``,
-        ``ssl.key.location`` and ``ssl.key.password``; files are PEM.
+        have ``basic.auth.user.info``, ``bearer.auth.token``, ``ssl.ca.location``,
+        ``ssl.certificate.location``, ``ssl.key.location`` and ``ssl.key.password``; files are PEM.
 
         Raises:
             ConfigError: one of them cannot be used.
@@ -100,6 +108,7 @@ class RegistryClient:
             self._client = SchemaRegistryClient.new_client(
                 {
                     **settings,
+                    **(_STATIC_TOKEN if "bearer.auth.token" in settings else {}),
                     "timeout": TIMEOUT_S,
                     "max.retries": RETRIES,
                     "retries.wait.ms": RETRY_WAIT_MS,
@@ -118,9 +127,11 @@ class RegistryClient:
             RetriableError, AccessDeniedError: see the module's docstring.
             ConvertError: it is not compatible with the versions before it, or no legal schema.
         """
-        return self._asked(
-            f"registering a schema under {subject}",
-            lambda: self._client.register_schema(subject, _sent(schema), normalize),
+        return _id(
+            self._asked(
+                f"registering a schema under {subject}",
+                lambda: self._client.register_schema(subject, _sent(schema), normalize),
+            )
         )
 
     def lookup(self, subject: str, schema: SchemaText, *, normalize: bool) -> int:
@@ -239,7 +250,12 @@ class RegistryClient:
         if status in _UNAUTHORIZED:
             return AccessDeniedError(
                 f"{said} (HTTP status {status}); check basic.auth.credentials.source and "
-                "basic.auth.user.info, and what that user may do"
+                "basic.auth.user.info, or bearer.auth.token, and what that user may do"
+            )
+        if _REDIRECT_MIN <= status < _REFUSED_MIN:
+            return InvalidRequestError(
+                f"{what}: {_without_login(self.url)} leads elsewhere (HTTP status {status}); set "
+                "schema.registry.url to the registry itself"
             )
         if status == _THROTTLED:
             return ThrottledError(said)

@@ -20,8 +20,10 @@ from connectd.converters.simple_header_converter import SimpleHeaderConverter
 from connectd.converters.string_converter import StringConverter
 from connectd.errors import (
     AccessDeniedError,
+    ConfigError,
     ConnectdError,
     ConvertError,
+    InvalidRequestError,
     ThrottledError,
     TransientNetworkError,
 )
@@ -29,7 +31,7 @@ from connectd.model.record import ConverterSpec, RecordList, SourceRecord
 from connectd.model.schema import OPTIONAL_STRING, STRING, Field, Schema, SchemaType, Struct
 from connectd.pipeline.encoding import Converters, PageEncoding
 from connectd.pipeline.tolerance import ErrorPolicy
-from tests.kit.scripted_registry import DROP, ScriptedRegistry
+from tests.kit.scripted_registry import DROP, NOTHING, ScriptedRegistry
 
 Made = AvroConverter | JsonSchemaConverter | ProtobufConverter
 CLASSES: list[Any] = [AvroConverter, JsonSchemaConverter, ProtobufConverter]
@@ -183,6 +185,46 @@ def test_the_login_is_in_the_address_or_a_setting_of_its_own() -> None:
         with pytest.raises(AccessDeniedError) as caught:
             write(made(AvroConverter, registry.url, **{**info, "basic_auth_user_info": "a:wrong"}))
         assert "wrong" not in str(caught.value)
+
+
+def test_a_token_takes_the_place_of_a_login() -> None:
+    with ScriptedRegistry(token="secret") as registry:
+        for source in ({}, {"bearer_auth_credentials_source": "STATIC_TOKEN"}):
+            settings = {**source, "bearer_auth_token": "secret"}
+            assert write(made(AvroConverter, registry.url, **settings))[4] == 1
+        with pytest.raises(AccessDeniedError, match=r"or bearer\.auth\.token,") as caught:
+            write(made(AvroConverter, registry.url, bearer_auth_token="wrong-one"))
+        assert "wrong-one" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bearer_auth_credentials_source": "STATIC_TOKEN"}, "bearer.auth.token is missing"),
+        ({"bearer_auth_credentials_source": "OAUTHBEARER"}, "OAUTHBEARER, which is not supported"),
+    ],
+)
+def test_a_source_of_tokens_that_gives_none_is_refused(
+    settings: dict[str, str], words: str, registry: ScriptedRegistry
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        made(AvroConverter, registry.url, **settings)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (302, InvalidRequestError, "leads elsewhere .HTTP status 302."),
+        (NOTHING, ConvertError, "names a schema without its id"),
+    ],
+)
+@pytest.mark.parametrize("cls", CLASSES)
+def test_what_is_no_registry_says_so(
+    cls: Any, answer: int, error: type[ConnectdError], words: str, registry: ScriptedRegistry
+) -> None:
+    registry.fails.extend([answer] * 2)
+    with pytest.raises(error, match=words):
+        write(made(cls, registry.url))
 
 
 def test_a_page_whose_schema_cannot_be_registered_is_neither_sent_nor_skipped(

@@ -1,8 +1,8 @@
 """A schema registry on a socket, as far as converters ask one: ids, subjects, versions, and errors.
 
 It follows the REST API that Confluent documents. ``fails`` scripts the next answers: a status each,
-or ``DROP`` for a connection that is closed without an answer. What
-is compatible, ``is_compatible`` says.
+``DROP`` for a connection that is closed without an answer, or ``NOTHING`` for a 200 that says
+nothing. What is compatible, ``is_compatible`` says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 DROP: Final = 0
+NOTHING: Final = 204
 _MESSAGES: Final = {
+    302: (302, "Found"),
     401: (40101, "Unauthorized"),
     403: (40301, "User is denied operation Write on Subject"),
     409: (409, "Schema being registered is incompatible with an earlier schema"),
@@ -31,13 +33,21 @@ _MESSAGES: Final = {
 class ScriptedRegistry:
     """See the module's docstring. A context manager; ``requests`` are method and path."""
 
-    def __init__(self, *, login: str | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        login: str | None = None,
+        token: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.fails: deque[int] = deque()
         self.requests: list[tuple[str, str]] = []
         self.subjects: dict[str, list[int]] = {}
         self.schemas: list[dict[str, Any]] = []
         self.is_compatible = True
-        self._login = login
+        self._authorization = f"Bearer {token}" if token is not None else None
+        if login is not None:
+            self._authorization = f"Basic {base64.b64encode(login.encode()).decode()}"
         registry = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -74,10 +84,12 @@ class ScriptedRegistry:
         if status == DROP:
             handler.close_connection = True
             return
-        if self._login is not None:
-            expected = f"Basic {base64.b64encode(self._login.encode()).decode()}"
-            status = status if handler.headers["Authorization"] == expected else 401
-        if status == 200:
+        if self._authorization not in (None, handler.headers["Authorization"]):
+            status = 401
+        answer: dict[str, Any] = {}
+        if status == NOTHING:
+            status = 200
+        elif status == 200:
             status, answer = self._found([unquote(part) for part in path.split("/")[1:]], body)
         else:
             code, message = _MESSAGES[status]
