@@ -33,6 +33,12 @@ class WatchedTask:
         with foreign(f"stopping task {self._id}"):
             await self._task.stop()
 
+    def set_running(self, is_running: bool) -> None:
+        """See ``spi.WatchesPauses``; most tasks do not watch them."""
+        if isinstance(self._task, spi.WatchesPauses):
+            with foreign(f"pausing task {self._id}"):
+                self._task.set_running(is_running)
+
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""
         return self._task.tables()

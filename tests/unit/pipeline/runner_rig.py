@@ -112,6 +112,7 @@ class ScriptedTask:
         self.polls = 0
         self.is_started = self.is_stopped = False
         self.rows: list[dict[str, object]] = []
+        self.is_told: list[bool] | None = []
 
     async def start(self, context: TaskContext, config: Config) -> None:
         self.is_started = True
@@ -125,6 +126,11 @@ class ScriptedTask:
         if isinstance(step, Exception):
             raise step
         return [step]
+
+    def set_running(self, is_running: bool) -> None:
+        if self.is_told is None:
+            raise RuntimeError("broken by a pause")
+        self.is_told.append(is_running)
 
     def give(self, *emissions: Emission) -> None:
         self.script.extend(emissions)
