@@ -210,11 +210,24 @@ def aws_environment(aws: AwsSettings) -> dict[str, str]:
     return {variable: value for variable, value in found.items() if value is not None}
 
 
+def aws_keys_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The AWS keys that an environment has, under its own names; empty without a whole pair."""
+    found = {name: environment[name] for name in _AWS_KEYS.values() if environment.get(name)}
+    is_pair = {_AWS_KEYS["access_key_id"], _AWS_KEYS["secret_access_key"]} <= found.keys()
+    return found if is_pair else {}
+
+
 def with_aws_keys(aws: AwsSettings, environment: Mapping[str, str]) -> AwsSettings:
-    """The settings with the keys that the driver's environment has, if it has a pair."""
-    found = {name: environment.get(variable) for name, variable in _AWS_KEYS.items()}
-    settings = dataclasses.replace(aws, **found)  # type: ignore[arg-type]  # texts or None
-    return settings if settings.has_static_keys else aws
+    """The settings with the keys that an environment has, if it has a pair."""
+    found = aws_keys_of(environment)
+    if not found:
+        return aws
+    return dataclasses.replace(
+        aws,
+        access_key_id=found[_AWS_KEYS["access_key_id"]],
+        secret_access_key=found[_AWS_KEYS["secret_access_key"]],
+        session_token=found.get(_AWS_KEYS["session_token"]),
+    )
 
 
 def _key(pairs: Sequence[Any]) -> KeySchema:
