@@ -34,6 +34,7 @@ CLOSE_S: Final = 5.0
 _RETRY: Final = Backoff(initial_s=0.2, max_s=2.0, attempts_max=6)
 
 OnRecords = Callable[[Sequence[LogRecord]], None]
+OnProgress = Callable[[int, int], None]
 
 
 class TopicFollower:
@@ -93,8 +94,8 @@ class TopicFollower:
         self._reader.start()
         return found
 
-    async def read_to_end(self) -> None:
-        """See the module's docstring.
+    async def read_to_end(self, on_progress: OnProgress | None = None) -> None:
+        """See the module's docstring; ``on_progress`` hears of the offsets passed, and of how many.
 
         Raises:
             BrokerUnavailableError: the topic stands still before its end.
@@ -108,6 +109,8 @@ class TopicFollower:
             policy=_RETRY,
         )
         while not self._is_at_end():
+            if on_progress is not None:
+                on_progress(*self._progress())
             self._moved.clear()
             try:
                 await asyncio.wait_for(self._moved.wait(), STILL_S)
@@ -117,8 +120,7 @@ class TopicFollower:
                     "check that the brokers run and that every partition has a leader"
                 ) from error
 
-    def progress(self) -> tuple[int, int]:
-        """Offsets passed and offsets in all, as of the end that was last asked for."""
+    def _progress(self) -> tuple[int, int]:
         passed = sum(min(self._positions.get(each, 0), end) for each, end in self._ends.items())
         return passed, sum(self._ends.values())
 

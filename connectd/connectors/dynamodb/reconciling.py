@@ -38,6 +38,7 @@ DIGEST_BYTES: Final = 16
 
 _BY_NATURE: Final = ("op", "ts_ms", "old_document", "user_identity")
 _OF_INIT_SYNC: Final = "init_sync"
+_SCHEMA_AND_PAYLOAD: Final = frozenset({"schema", "payload"})
 _SETS: Final = frozenset({"ss", "ns", "bs"})
 
 
@@ -126,6 +127,25 @@ class StateReader:
             return None  # written by something else: it is compared as it is
 
 
+def json_decoder(*, carries_schema: bool) -> Decode:
+    """Reads what JsonConverter has written, with every digit of its numbers."""
+
+    def decode(_: str, data: bytes) -> object:
+        value = _parsed(data)
+        if carries_schema and isinstance(value, dict) and value.keys() == _SCHEMA_AND_PAYLOAD:
+            return value["payload"]
+        return value
+
+    return decode
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text, parse_float=_number, parse_int=_number)
+    except (ValueError, RecursionError) as error:
+        raise ConvertError(f"reading {len(text)} bytes as JSON: {error}") from error
+
+
 def plain_data(value: object) -> object:
     """Connect data without schemas: structs and maps become dicts, the rest stays."""
     if isinstance(value, Struct):
@@ -172,14 +192,14 @@ def _sorted_value(value: Any) -> Any:
 
 
 def _plain_content(text: str) -> object:
-    """Numbers as their digits: as floats they would lose some."""
     try:
-        return json.loads(text, parse_float=_number, parse_int=_number)
-    except (ValueError, RecursionError):
+        return _parsed(text)
+    except ConvertError:
         return text
 
 
 def _number(digits: str) -> dict[str, str]:
+    """A number as its digits: as a float it would lose some, as text it would be a text."""
     return {"\0number": digits}
 
 
