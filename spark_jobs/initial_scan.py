@@ -17,7 +17,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -76,20 +76,30 @@ def main() -> int:
 def _scan(job: ScanJob, stop: threading.Event) -> Finished | Failed | None:
     try:
         with _spark(job, stop) as context:
-            slots = min(job.parallelism or context.defaultParallelism, max(1, len(job.segments)))
-            _report(Started(context.version, context.master or "", slots))
-            runner = ChunkRunner(
-                job,
-                job_text=text_for_workers(job),
-                slots=slots,
-                submit=lambda order: _submit(context, order),
-                report=_report,
-                stop=stop,
-                aws_keys=scan_job.aws_keys_of(os.environ),
-            )
-            return runner.run()
+            return scan_on(context, job, _report, stop)
     except _StartError as error:
         return None if stop.is_set() else Failed(str(error), error.retriable)
+
+
+def scan_on(
+    context: SparkContext,
+    job: ScanJob,
+    report: Callable[[ScanReport], None],
+    stop: threading.Event,
+) -> Finished | Failed | None:
+    """Do a job on a Spark that runs; returns the last word, unreported. None: stopped."""
+    slots = min(job.parallelism or context.defaultParallelism, max(1, len(job.segments)))
+    report(Started(context.version, context.master or "", slots))
+    runner = ChunkRunner(
+        job,
+        job_text=text_for_workers(job),
+        slots=slots,
+        submit=lambda order: _submit(context, order),
+        report=report,
+        stop=stop,
+        aws_keys=scan_job.aws_keys_of(os.environ),
+    )
+    return runner.run()
 
 
 class _StartError(Exception):
@@ -105,6 +115,7 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
         for name, value in _LOCAL_DEFAULTS.items():
             conf.setIfMissing(name, value)
     conf.setIfMissing("spark.master", "local[*]")
+    conf.setIfMissing("spark.log.level", "WARN")
     try:
         context = SparkContext(conf=conf)
     except (Py4JError, PySparkException, OSError, ValueError) as error:
@@ -115,7 +126,6 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
             "is found (JAVA_HOME), and the log of the driver",
             retriable=not is_wrong,
         ) from error
-    context.setLogLevel("WARN")
     try:
         yield context
     finally:
