@@ -213,10 +213,7 @@ class SourceTaskRunner:
     def _set_running(self, is_running: bool) -> None:
         self._running.set(is_running)
         if isinstance(self._task, WatchesPauses):
-            try:
-                self._task.set_running(is_running)
-            except Exception as error:  # a plugin's: it fails its task and nobody else
-                self._fail(error)
+            self._task.set_running(is_running)
 
     def signal_stop(self) -> None:
         """Ask for the end; ``run`` returns when everything is wound down."""

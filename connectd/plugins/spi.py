@@ -209,7 +209,10 @@ class WatchesPauses(Protocol):
     """
 
     def set_running(self, is_running: bool) -> None:
-        """Paused (False) or resumed. Does not wait; may be called before ``start`` has ended."""
+        """Paused (False) or resumed. Does not wait; may be called before ``start`` has ended.
+
+        What it raises fails the task when that is polled next.
+        """
         ...
 
 

@@ -17,6 +17,7 @@ class WatchedTask:
     def __init__(self, task: spi.SourceTask, task_id: ConnectorTaskId) -> None:
         self._task = task
         self._id = task_id
+        self._failure: Exception | None = None
 
     async def start(self, context: spi.TaskContext, config: Config) -> None:
         """See ``spi.SourceTask``."""
@@ -25,6 +26,8 @@ class WatchedTask:
 
     async def poll(self) -> Sequence[Emission]:
         """See ``spi.SourceTask``."""
+        if self._failure is not None:
+            raise self._failure
         with foreign(f"polling task {self._id}"):
             return await self._task.poll()
 
@@ -37,7 +40,10 @@ class WatchedTask:
         """See ``spi.WatchesPauses``; most tasks do not watch them."""
         if isinstance(self._task, spi.WatchesPauses):
             with foreign(f"pausing task {self._id}"):
-                self._task.set_running(is_running)
+                try:
+                    self._task.set_running(is_running)
+                except Exception as error:
+                    self._failure = error
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""

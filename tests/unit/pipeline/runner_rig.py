@@ -112,7 +112,7 @@ class ScriptedTask:
         self.polls = 0
         self.is_started = self.is_stopped = False
         self.rows: list[dict[str, object]] = []
-        self.is_told: list[bool] | None = []
+        self.is_told: list[bool] = []
 
     async def start(self, context: TaskContext, config: Config) -> None:
         self.is_started = True
@@ -128,8 +128,6 @@ class ScriptedTask:
         return [step]
 
     def set_running(self, is_running: bool) -> None:
-        if self.is_told is None:
-            raise RuntimeError("broken by a pause")
         self.is_told.append(is_running)
 
     def give(self, *emissions: Emission) -> None:
