@@ -179,7 +179,9 @@ def _environment(
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(here), env.get("PYTHONPATH", "")]))
     pid = os.getpid()
     env[scan_job.JOB_ENV] = str(_job_file(files))
-    env[scan_job.PARENT_ENV] = f"{pid}:{process_start(pid) or ''}"
+    start = process_start(pid)
+    if start is not None:  # else the driver watches the JVM alone
+        env[scan_job.PARENT_ENV] = f"{pid}:{start}"
     return env
 
 

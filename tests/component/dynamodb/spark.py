@@ -148,8 +148,9 @@ def stays_silent(code: int, *lines: str, after_s: float = PAGE_S) -> Behaviour:
         await asyncio.sleep(after_s)
         driver.code = code
         driver.lines += lines
-        for nothing in ():
-            yield nothing
+        nothing: tuple[ScanReport, ...] = ()
+        for report in nothing:
+            yield report
 
     return behave
 

@@ -74,7 +74,7 @@ async def test_a_table_is_scanned_on_spark_then_followed() -> None:
     table.delete("k2")
     await rig.until(lambda: rig.is_in_sync("orders"))
     await rig.until(lambda: rig.topic_view("orders") == table.items)
-    assert rig.row("orders")["items_scanned"] >= ITEMS - 1
+    assert int(str(rig.row("orders")["items_scanned"])) >= ITEMS - 1
     assert rig.row("orders")["scan"] is None
     assert rig.stored("orders", segment=0) is None
     assert [segments_of(job) for job in fake.jobs] == [[0, 1, 2]]
