@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 
@@ -74,7 +74,7 @@ def finishes() -> None:
 def hangs() -> None:
     """Nothing more comes."""
     started()
-    time.sleep(600)
+    threading.Event().wait(600)
 
 
 def ignores_sigterm() -> None:
@@ -83,7 +83,7 @@ def ignores_sigterm() -> None:
     child = subprocess.Popen(["sleep", "600"], process_group=0)
     print(f"pids {os.getpid()} {child.pid}", file=sys.stderr)
     started()
-    time.sleep(600)
+    threading.Event().wait(600)
 
 
 def dies() -> None:
@@ -124,7 +124,7 @@ def shows_itself() -> None:
     print("secret", os.environ.get("AWS_SECRET_ACCESS_KEY"))
     started()
     while os.path.exists(job):
-        time.sleep(0.01)
+        threading.Event().wait(0.01)
     print("files are gone")
     tell("finished")
 

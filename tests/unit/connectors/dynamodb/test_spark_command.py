@@ -32,15 +32,15 @@ def executable(path: Path) -> str:
 
 def command_of(
     directory: Path,
-    settings: SparkSettings = SparkSettings(),
+    settings: SparkSettings | None = None,
     environ: Mapping[str, str] | None = None,
     *,
-    aws: AwsSettings = AwsSettings("eu-west-1"),
+    aws: AwsSettings | None = None,
 ) -> ChildCommand:
     return spark_command.command(
         SparkParts("/bin/spark-submit", "/jobs/initial_scan.py"),
-        settings,
-        a_job(aws=aws),
+        settings or SparkSettings(),
+        a_job(aws=aws or AwsSettings("eu-west-1")),
         directory,
         environ or {},
     )
@@ -100,7 +100,7 @@ def test_a_spark_submit_that_is_named_is_the_one_or_an_error(tmp_path: Path) -> 
     named = executable(tmp_path / "spark" / "bin" / "spark-submit")
     parts = spark_command.find_parts(SparkSettings(submit_command=named), {})
     assert parts.submit == named
-    with pytest.raises(ConfigError, match="spark.submit.command is /nowhere"):
+    with pytest.raises(ConfigError, match=r"spark.submit.command is /nowhere"):
         spark_command.find_parts(SparkSettings(submit_command="/nowhere"), {})
 
 

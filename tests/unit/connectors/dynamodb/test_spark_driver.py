@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -142,8 +141,7 @@ def test_files_are_there_for_the_driver_and_gone_once_it_has_started(
         conf = {"spark.authenticate.secret": "of-spark"}
         reports, (_, tail) = await heard(submit("shows-itself", conf=conf), a_job(aws=aws))
         assert reports == [STARTED, Finished()]
-        assert json.loads(tail[0].removeprefix("conf ")).strip().startswith("spark.authenticate")
-        assert tail[1] == "job orders"
+        assert tail[:2] == ["conf of 1 settings", "job orders"]
         arguments = tail[2]
         assert "of-spark" not in arguments
         assert "hush" not in arguments
@@ -193,7 +191,7 @@ def test_a_spark_submit_that_cannot_run_says_so(tmp_path: Path) -> None:
         async with starter.start(a_job()):
             raise AssertionError("it was started")
 
-    with pytest.raises(RetriableError, match="starting a scan with .*spark-submit"):
+    with pytest.raises(RetriableError, match=r"starting a scan with .*spark-submit"):
         run(scenario())
 
 
