@@ -7,6 +7,9 @@ records have all been heard of moves a position.
 
 A sender that could not deliver in time is thrown away (``discard``): what it still holds must not
 reach Kafka after the same records, read anew, have been sent by another one.
+
+librdkafka repeats itself in its log while a broker is away; the last thing it said is told with the
+chunk's failure instead.
 """
 
 from __future__ import annotations
@@ -60,6 +63,22 @@ class SentPage:
             self.failure.__cause__ = cause
 
 
+class _Patience:
+    """How long nothing has been acknowledged."""
+
+    def __init__(self, left: int, longest_s: float) -> None:
+        self._left = left
+        self._longest_s = longest_s
+        self._heard_at_s = time.monotonic()
+
+    def is_over(self, left: int) -> bool:
+        """Whether it has been too long, now that so many records are left."""
+        now_s = time.monotonic()
+        if left < self._left:
+            self._left, self._heard_at_s = left, now_s
+        return left > 0 and now_s - self._heard_at_s > self._longest_s
+
+
 class ChunkSender:
     """See the module's docstring. Used by one thread."""
 
@@ -70,10 +89,11 @@ class ChunkSender:
             ConfigError: librdkafka does not accept a value.
         """
         try:
-            self._producer = Producer({**settings, "error_cb": self._on_error, "log_level": 3})
+            self._producer = Producer({**settings, "error_cb": self._on_error, "log_level": 0})
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
         self._delivery_s = delivery_s
+        self._pages: list[SentPage] = []
         self._trouble = ""
 
     def send(self, page: Encoded) -> SentPage:
@@ -84,6 +104,7 @@ class ChunkSender:
             ProduceError: the producer has failed for good.
         """
         sent = SentPage(len(page.records))
+        self._pages = [*(each for each in self._pages if each.left), sent]
         if isinstance(page, EncodedPage):
             self._send_plain(page, sent)
         else:
@@ -102,14 +123,14 @@ class ChunkSender:
                 self._send_routed(RoutedRecord(topic, key, value), sent)
 
     def _send_routed(self, record: RoutedRecord, sent: SentPage) -> None:
-        gives_up_at_s: float | None = None
+        patience: _Patience | None = None
         while True:
             try:
                 self._produce(record, sent)
             except BufferError:
-                if self._poll(_POLL_S) or gives_up_at_s is None:
-                    gives_up_at_s = time.monotonic() + self._delivery_s
-                elif time.monotonic() > gives_up_at_s:
+                patience = patience or _Patience(self._left(), self._delivery_s)
+                self._poll(_POLL_S)
+                if patience.is_over(self._left()):
                     raise self._not_delivered() from None
                 continue
             except KafkaException as error:
@@ -135,12 +156,11 @@ class ChunkSender:
             BrokerUnavailableError: nothing was heard for too long.
             ProduceError: the producer has failed for good.
         """
-        gives_up_at_s = time.monotonic() + self._delivery_s
+        patience = _Patience(self._left(), self._delivery_s)
         for page in pages:
             while page.left:
-                if self._flush():
-                    gives_up_at_s = time.monotonic() + self._delivery_s
-                elif time.monotonic() > gives_up_at_s:
+                self._flush()
+                if patience.is_over(self._left()):
                     raise self._not_delivered()
 
     def discard(self) -> None:
@@ -148,18 +168,21 @@ class ChunkSender:
         self._producer.purge()
         self._producer.flush(_DISCARD_S)
 
-    def _flush(self) -> bool:
-        """Send without lingering and hear what there is; whether anything was heard."""
-        before = len(self._producer)
+    def _left(self) -> int:
+        """Records that nothing has been heard of."""
+        return sum(each.left for each in self._pages)
+
+    def _flush(self) -> None:
+        """Send without lingering, and hear what there is."""
         try:
-            return self._producer.flush(_POLL_S) < before
+            self._producer.flush(_POLL_S)
         except KafkaException as error:
             self._raise_if_fatal(error)
             raise
 
-    def _poll(self, wait_s: float) -> int:
+    def _poll(self, wait_s: float) -> None:
         try:
-            return self._producer.poll(wait_s)
+            self._producer.poll(wait_s)
         except KafkaException as error:
             self._raise_if_fatal(error)
             raise
@@ -177,4 +200,5 @@ class ChunkSender:
         )
 
     def _on_error(self, error: KafkaError) -> None:
-        self._trouble = error.str()
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or not self._trouble:
+            self._trouble = error.str()

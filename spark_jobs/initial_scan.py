@@ -110,26 +110,33 @@ class _StartError(Exception):
 
 @contextmanager
 def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
-    conf = SparkConf().setAppName(f"connectd scan of {job.table} ({job.connector})")
-    if (conf.get("spark.master") or "local").startswith("local"):
-        for name, value in _LOCAL_DEFAULTS.items():
-            conf.setIfMissing(name, value)
-    conf.setIfMissing("spark.master", "local[*]")
-    conf.setIfMissing("spark.log.level", "WARN")
     try:
+        # What spark-submit was told is in the JVM; a SparkConf made before would not see it.
+        SparkContext._ensure_initialized()
+        conf = _configured(SparkConf(), job)
         context = SparkContext(conf=conf)
     except (Py4JError, PySparkException, OSError, ValueError) as error:
-        master, text = conf.get("spark.master"), _java_text(error)
-        is_wrong = "Could not parse Master URL" in text
+        text = _java_text(error)
         raise _StartError(
-            f"starting Spark with master {master}: {text}; check the master, that Java 17 or newer "
-            "is found (JAVA_HOME), and the log of the driver",
-            retriable=not is_wrong,
+            f"starting Spark: {text}; check the master, that Java 17 or newer is found "
+            "(JAVA_HOME), and the log of the driver",
+            retriable="Could not parse Master URL" not in text,
         ) from error
     try:
         yield context
     finally:
         _end(context, stop)
+
+
+def _configured(conf: SparkConf, job: ScanJob) -> SparkConf:
+    """What Spark was told, and what goes without saying."""
+    conf.setAppName(f"connectd scan of {job.table} ({job.connector})")
+    conf.setIfMissing("spark.master", "local[*]")
+    conf.setIfMissing("spark.log.level", "WARN")
+    if (conf.get("spark.master") or "").startswith("local"):
+        for name, value in _LOCAL_DEFAULTS.items():
+            conf.setIfMissing(name, value)
+    return conf
 
 
 def _end(context: SparkContext, stop: threading.Event) -> None:
