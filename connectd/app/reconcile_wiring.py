@@ -172,7 +172,7 @@ def _decoder(converter: spi.Converter) -> reconciling.Decode:
     if converter.spec.class_name == JSON_CONVERTER:
         carries = converter.spec.setting("schemas.enable", "true").strip().lower() == "true"
         return reconciling.json_decoder(carries_schema=carries)
-    return lambda topic, data: converter.to_connect_data(topic, data)[1]
+    return lambda topic, data: reconciling.plain_data(converter.to_connect_data(topic, data)[1])
 
 
 def _key_reader(plan: TablePlan, converter: spi.Converter) -> KeyReader:
