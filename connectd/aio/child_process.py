@@ -101,10 +101,10 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """The newest lines of standard error and what was kept, the oldest first."""
         return list(self._tail)
 
-    def ask_to_end(self) -> None:
+    def ask_to_end(self, *, grace_s: float) -> None:
         """SIGTERM now, SIGKILL after the grace period. Its lines can still be read."""
         if self._ending is None and not self._has_exited.is_set():
-            self._ending = asyncio.ensure_future(self._climb())
+            self._ending = asyncio.ensure_future(self._climb(grace_s))
 
     # -- what the loop calls --------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._update_reading()
         try:
             if not self._has_exited.is_set():
-                await self._climb()
+                await self._climb(self._grace_s)
         finally:
             self.kill()
             if self._ending is not None:
@@ -186,11 +186,11 @@ class ChildProcess(asyncio.SubprocessProtocol):
             async with asyncio.timeout(_LEFT_BEHIND_S):
                 await self._are_pipes_closed.wait()
 
-    async def _climb(self) -> None:
+    async def _climb(self, grace_s: float) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._grace_s):
+            async with asyncio.timeout(grace_s):
                 await self._has_exited.wait()
         if not self._has_exited.is_set():
             self.kill()

@@ -30,13 +30,23 @@ GRACE_S: Final = 3.0
 """From SIGTERM to SIGKILL. A task has five seconds to stop (``task.shutdown.graceful.timeout.ms``);
 what a killed driver had under way is read again."""
 
+ASKED_GRACE_S: Final = 12.0
+"""The same where nobody is in a hurry (a pause): a driver ends its executors within ten seconds."""
+
 
 class SparkSubmit:
     """Starts drivers with spark-submit (``spark_engine.DriverStarter``)."""
 
-    def __init__(self, settings: SparkSettings, *, grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self,
+        settings: SparkSettings,
+        *,
+        grace_s: float = GRACE_S,
+        asked_grace_s: float = ASKED_GRACE_S,
+    ) -> None:
         self._settings = settings
         self._grace_s = grace_s
+        self._asked_grace_s = asked_grace_s
 
     def problem(self) -> str:
         """See ``DriverStarter``."""
@@ -67,15 +77,16 @@ class SparkSubmit:
                 )
             except OSError as error:
                 raise RetriableError(f"starting a scan with {parts.submit}: {error}") from error
-            yield _SubmittedDriver(child, files)
+            yield _SubmittedDriver(child, files, self._asked_grace_s)
 
 
 class _SubmittedDriver:
     """One driver (``spark_engine.ScanDriver``)."""
 
-    def __init__(self, child: ChildProcess, files: Path) -> None:
+    def __init__(self, child: ChildProcess, files: Path, asked_grace_s: float) -> None:
         self._child = child
         self._files = files
+        self._asked_grace_s = asked_grace_s
         self._has_said_odd = False
 
     async def reports(self) -> AsyncIterator[ScanReport]:
@@ -104,7 +115,7 @@ class _SubmittedDriver:
 
     def ask_to_end(self) -> None:
         """See ``ScanDriver``."""
-        self._child.ask_to_end()
+        self._child.ask_to_end(grace_s=self._asked_grace_s)
 
     def tail(self) -> list[str]:
         """See ``ScanDriver``."""

@@ -70,6 +70,7 @@ class SparkScan:
         settings = self._spark.settings
         self._backoff = Backoff(settings.restart_initial_s, settings.restart_max_s)
         self._last_word: Failed | Finished | None = None
+        self._is_asked_to_end = False
         self._heard_s = self._logged_s = scope.clock.monotonic()
 
     async def run(self) -> TableState:
@@ -144,7 +145,8 @@ class SparkScan:
         """
         job = self._make_job(tuple(self._ledger.unfinished()))
         clock, table = self._scope.clock, self._scope.table
-        self._last_word, self._heard_s = None, clock.monotonic()
+        self._last_word, self._is_asked_to_end = None, False
+        self._heard_s = clock.monotonic()
         _log.info(
             "starting a scan on Spark",
             table=table,
@@ -159,7 +161,7 @@ class SparkScan:
             )
             self._forget_troubles()
             code = await driver.wait()
-            if self._running.is_on():
+            if not self._is_asked_to_end:
                 self._judge(code, driver)
 
     async def _follow(self, driver: ScanDriver) -> None:
@@ -233,6 +235,7 @@ class SparkScan:
         """What it still says on its way out counts, so following it goes on."""
         await self._running.wait_off()
         _log.info("ending a scan on Spark: paused", table=self._scope.table)
+        self._is_asked_to_end = True
         driver.ask_to_end()
         await asyncio.Event().wait()
 

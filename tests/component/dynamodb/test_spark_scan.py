@@ -295,6 +295,23 @@ async def test_a_paused_connector_has_no_driver_and_another_one_goes_on_after_it
 
 
 @virtual
+async def test_a_pause_that_is_over_before_the_driver_has_ended_is_no_failure() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 25)
+    with capture_logs() as logs:
+        rig.is_paused = True
+        await rig.sleep(0.1)
+        rig.is_paused = False
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    assert [each["event"] for each in logs if each["log_level"] != "info"] == []
+    assert len(fake.jobs) == 2
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+
+
+@virtual
 async def test_a_connector_that_is_paused_while_it_waits_for_another_start_starts_none() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig, restart_initial_s=50.0)

@@ -110,7 +110,7 @@ time.sleep(60)
 """
     async with running(script(text), grace_s=LONG_S) as child:
         assert await first_line(child) == "ready"
-        child.ask_to_end()
+        child.ask_to_end(grace_s=LONG_S)
         assert [line async for line in child.lines()] == ["bye"]
         assert await child.wait() == 7
 

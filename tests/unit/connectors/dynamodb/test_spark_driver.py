@@ -40,7 +40,7 @@ def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submit:
 
     def make(behaviour: str, *, grace_s: float = 30.0, **settings: Any) -> SparkSubmit:
         given = SparkSettings(submit_command=program, master=behaviour, **settings)
-        return SparkSubmit(given, grace_s=grace_s)
+        return SparkSubmit(given, grace_s=grace_s, asked_grace_s=grace_s)
 
     return make
 
