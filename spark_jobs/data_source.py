@@ -34,10 +34,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema, KeyType
 from connectd.connectors.dynamodb.source_api import TableDescription
 from connectd.errors import ConfigError
-from spark_jobs import data_source_pages
+from spark_jobs import table_pages
 from spark_jobs.data_source_columns import ItemColumns
 from spark_jobs.data_source_options import ITEM_COLUMN, SEGMENTS_MAX, ReadOptions
-from spark_jobs.data_source_pages import Segment
+from spark_jobs.table_pages import Segment
 
 SEGMENT_BYTES: Final = 2 * 1024**3
 """One segment per 2 GB is what AWS advises."""
@@ -62,13 +62,13 @@ class DynamoDbDataSource(DataSource):
             ConfigError: the column of items would have the name of a key attribute.
         """
         return lossless_schema(
-            key_schema(data_source_pages.describe(self._read)),
+            key_schema(table_pages.describe(self._read.place())),
             self._read.item_column or ITEM_COLUMN,
         )
 
     def reader(self, schema: types.StructType) -> DataSourceReader:
         """What reads the table as this schema."""
-        return DynamoDbReader(self._read, schema, data_source_pages.describe(self._read))
+        return DynamoDbReader(self._read, schema, table_pages.describe(self._read.place()))
 
 
 class DynamoDbReader(DataSourceReader):
@@ -110,7 +110,7 @@ class DynamoDbReader(DataSourceReader):
             ConvertError: a value does not fit its column; names key and attribute.
         """
         schema = to_arrow_schema(self._schema)
-        for page in data_source_pages.read_pages(self._options, partition.value):
+        for page in table_pages.read_pages(self._options.place(), partition.value):
             if page.items:
                 columns = self._columns.columns([bytes(item) for item in page.items])
                 arrays = [

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.errors import ConfigError
+from spark_jobs.table_pages import TablePlace
 
 T = TypeVar("T")
 
@@ -77,8 +78,8 @@ class ReadOptions:
             item_column=given.get("itemcolumn"),
         )
 
-    def connector_config(self) -> DynamoDbConfig:
-        """The same as a connector would say it; credentials come from the default chain.
+    def place(self) -> TablePlace:
+        """Where the table is; credentials come from the default chain.
 
         Raises:
             ConfigError: region or endpoint are none.
@@ -88,7 +89,8 @@ class ReadOptions:
             "dynamodb.service.endpoint": self.endpoint,
             "aws.assume.role.arn": self.role_arn,
         }
-        return DynamoDbConfig.from_config({k: text for k, text in config.items() if text})
+        aws = DynamoDbConfig.from_config({name: text for name, text in config.items() if text}).aws
+        return TablePlace(self.table, aws, self.is_consistent, self.page_size)
 
 
 def _region_of(environ: Mapping[str, str]) -> str | None:

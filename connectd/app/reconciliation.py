@@ -13,19 +13,21 @@ therefore be overtaken by its older state; the comparison that follows every rep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from connectd.aio.clock import Clock
 from connectd.app.expected_records import ExpectedRecords
+from connectd.app.reconcile_on_spark import SparkLook
 from connectd.connectors.dynamodb import reconciling
 from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.digest_file import DigestFile, Expected, Found
 from connectd.connectors.dynamodb.reconciling import (
     Compared,
+    Counts,
     Difference,
     KeyReader,
     Repaired,
@@ -34,7 +36,13 @@ from connectd.connectors.dynamodb.reconciling import (
 )
 from connectd.connectors.dynamodb.second_look import Candidate, SecondLook
 from connectd.connectors.dynamodb.table_reading import TableReading
-from connectd.errors import AccessDeniedError, BrokerUnavailableError, ConnectdError, NotFoundError
+from connectd.errors import (
+    AccessDeniedError,
+    BrokerUnavailableError,
+    ConfigError,
+    ConnectdError,
+    NotFoundError,
+)
 from connectd.kafka.following import TopicFollower
 from connectd.kafka.log import first_error
 from connectd.kafka.page import SendJob, SendResult
@@ -58,6 +66,12 @@ OnProgress = Callable[[str, int, int | None], None]
 """Told of a step, how much of it is done, and of how much (None: nobody knows)."""
 
 
+OpenFollower = Callable[
+    [str, Callable[[Sequence[LogRecord]], None], Mapping[int, int] | None], TopicFollower
+]
+"""For a topic: who hears of its records, and where to begin (None: at the beginning)."""
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What the caller wants. ``topics``: those to be read beside the ones that records go to."""
@@ -79,8 +93,10 @@ class Parts:
     keys: KeyReader
     own_topic: str | None
     """The topic without transforms; None where a transform may name another."""
-    open_follower: Callable[[str, Callable[[Sequence[LogRecord]], None]], TopicFollower]
+    open_follower: OpenFollower
     open_producer: Callable[[], PageProducer]
+    spark: SparkLook | None = None
+    """Does the first look, if the user wants that."""
 
 
 class Reconciliation:
@@ -155,26 +171,28 @@ class _Comparison:
         self._followers: dict[str, TopicFollower] = {}
         self._look: SecondLook | None = None
         self._compared = Compared.DOCUMENTS
-        self._foreign = self._items = self._unchecked = 0
+        self._foreign = self._items = self._looked_at = 0
         self._policies: dict[str, str | None] = {}
         self.denied: ConnectdError | None = None
 
     async def run(self, connector: str) -> Report:
         parts = self._parts
         parts.expected.skipped = 0
-        for topic in (*([parts.own_topic] if parts.own_topic else []), *self._wishes.topics):
-            await self._follow(topic)
-        await self._read_table()
-        for topic, follower in self._followers.items():
-            await self._read_topic(topic, follower)
+        topics = (*([parts.own_topic] if parts.own_topic else []), *self._wishes.topics)
+        if parts.spark is None:
+            elsewhere = Counts()
+            await self._first_look(topics)
+        else:
+            elsewhere = await self._first_look_on_spark(parts.spark, topics)
         await self._look_again()
-        counts = replace(
+        here = replace(
             self._digests.counts(),
             records=sum(each.records for each in self._followers.values()),
             skipped=parts.expected.skipped,
             foreign=self._foreign,
-            unchecked=self._unchecked,
         )
+        counts = here.plus(elsewhere)
+        counts = replace(counts, unchecked=counts.different - self._looked_at)
         differences = self._digests.differences(self._wishes.shown)
         return Report(
             connector=connector,
@@ -193,21 +211,47 @@ class _Comparison:
 
     # -- both sides -----------------------------------------------------------------------------
 
-    async def _follow(self, topic: str) -> None:
+    async def _first_look(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            await self._follow(topic)
+        await self._read_table()
+        for topic, follower in self._followers.items():
+            await self._read_topic(topic, follower)
+
+    async def _first_look_on_spark(self, spark: SparkLook, topics: Sequence[str]) -> Counts:
+        """Returns what is not in the file of digests: there are only keys that differ."""
+        if not topics:
+            raise ConfigError(
+                "transforms may choose the topics of this connector, and Spark must know them "
+                "before; name every one with --topic"
+            )
+        ends = {}
+        for topic in topics:
+            with _named_topic(topic):
+                ends[topic] = await self._parts.open_follower(topic, _ignore, None).ends()
+        self._on_progress("starting Spark", 0, None)
+        look = await spark(ends, CANDIDATES_MAX, lambda step: self._on_progress(step, 0, None))
+        self._compared = look.compared
+        self._digests.expect(
+            Expected(each.key_id, each.topic, each.key, each.item_key, each.expected)
+            for each in look.differences
+        )
+        self._digests.settle(look.differences)
+        elsewhere = look.counts.minus(self._digests.counts())
+        for topic in topics:
+            await self._follow(topic, ends[topic])
+        return elsewhere
+
+    async def _follow(self, topic: str, start: Mapping[int, int] | None = None) -> None:
         if topic in self._followers:
             return
 
         def on_records(records: Sequence[LogRecord]) -> None:
             self._take_in(topic, records)
 
-        follower = self._parts.open_follower(topic, on_records)
-        try:
+        follower = self._parts.open_follower(topic, on_records, start)
+        with _named_topic(topic):
             description = await follower.open()
-        except NotFoundError as error:
-            raise NotFoundError(
-                f"topic {topic} does not exist: the connector has not written to it, or "
-                "kafka.topic.prefix, kafka.topic.map or the brokers are others than its own"
-            ) from error
         self._followers[topic] = follower
         self._policies[topic] = description.cleanup_policy
 
@@ -284,9 +328,8 @@ class _Comparison:
             self._on_progress(f"{len(look)} keys differ, looking again", 0, None)
             await self._parts.clock.sleep(min(LOOK_AGAIN_S, left_s))
         self._digests.settle([*look, *look.settled])
-        counts = self._digests.counts()
-        looked_at = 0 if self.denied else sum(each.item_key is not None for each in look)
-        self._unchecked = counts.different - looked_at
+        if self.denied is None:
+            self._looked_at = sum(each.item_key is not None for each in look)
 
     async def _ask_table(self, look: SecondLook) -> None:
         asked = [each for each in look if each.item_key is not None]
@@ -309,7 +352,7 @@ class _Comparison:
         key = self._parts.keys.shown(candidate.topic, candidate.key)
         return Difference(kind, candidate.topic, key, candidate.partition, candidate.offset)
 
-    def _notes(self, counts: reconciling.Counts) -> list[str]:
+    def _notes(self, counts: Counts) -> list[str]:
         notes = []
         if self._compared is not Compared.DOCUMENTS:
             how = "as JSON" if self._compared is Compared.JSON else "byte for byte"
@@ -337,6 +380,21 @@ class _Comparison:
                 "written, and removed by the topic's retention"
             )
         return notes
+
+
+@contextmanager
+def _named_topic(topic: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"topic {topic} does not exist: the connector has not written to it, or "
+            "kafka.topic.prefix, kafka.topic.map or the brokers are others than its own"
+        ) from error
+
+
+def _ignore(_: Sequence[LogRecord]) -> None:
+    """Who only asks for ends hears of no records."""
 
 
 _COARSENESS: Final = (Compared.DOCUMENTS, Compared.JSON, Compared.BYTES)

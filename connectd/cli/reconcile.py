@@ -49,6 +49,10 @@ A table that is written to is no problem: what differs is looked at again, item 
 The scan is paced as the connector's own (init.sync.read.capacity.*); digests of all keys go into a
 temporary file (--spill names its directory), some 200 bytes each.
 
+--spark lets Spark do the first comparison, for tables that one process would scan for days: by the
+worker's spark.* keys, as an initial scan on Spark. Topics that transforms choose must then be named
+(--topic).
+
 --repair writes the items that are missing or stale (as op r) and tombstones for what is extra, with
 the connector's producer settings, waits until all are acknowledged, and compares again. An item
 that changes in that very moment may be overtaken by its older state; the comparison behind the
@@ -73,6 +77,7 @@ def add(commands: Commands) -> None:
     )
     where.add_argument("--file", type=Path, help="the connector's file, instead of a worker")
     parser.add_argument("--repair", action="store_true", help="write what is missing or wrong")
+    parser.add_argument("--spark", action="store_true", help="let Spark do the first comparison")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
         "--settle", type=_seconds, default=10.0, metavar="SECONDS",
@@ -114,7 +119,7 @@ def _reconcile(options: argparse.Namespace) -> int:
     try:
         try:
             worker, subject = _worker_config(options.worker), _subject(options)
-            report = asyncio.run(_run(subject, worker, wishes, progress, repairs=options.repair))
+            report = asyncio.run(_run(subject, worker, wishes, progress, options))
         finally:
             progress.clear()
     except ConnectdError as error:
@@ -132,13 +137,14 @@ async def _run(
     worker: WorkerConfig,
     wishes: Wishes,
     progress: ProgressLine,
-    *,
-    repairs: bool,
+    options: argparse.Namespace,
 ) -> Report:
     from connectd.app import reconcile_wiring
 
-    async with reconcile_wiring.opened(subject, worker, wishes, progress) as reconciliation:
-        return await (reconciliation.repair() if repairs else reconciliation.compare())
+    async with reconcile_wiring.opened(
+        subject, worker, wishes, progress, on_spark=options.spark
+    ) as reconciliation:
+        return await (reconciliation.repair() if options.repair else reconciliation.compare())
 
 
 def _worker_config(path: Path | None) -> WorkerConfig:

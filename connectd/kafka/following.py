@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from confluent_kafka import KafkaException
@@ -49,8 +49,10 @@ class TopicFollower:
         admin: KafkaAdmin,
         clock: Clock,
         on_records: OnRecords,
+        start: Mapping[int, int] | None = None,
     ) -> None:
-        """``settings`` are consumer settings under their Java names.
+        """``settings`` are consumer settings under their Java names; ``start`` as for a reader of
+        ``tailing``.
 
         ``on_records`` may raise a ``ConnectdError``; ``read_to_end`` raises it then.
         """
@@ -60,6 +62,7 @@ class TopicFollower:
         self._admin = admin
         self._clock = clock
         self._on_records = on_records
+        self._start = dict(start or {})
         self._reader: TailReader | None = None
         self._inbox: Inbox[Batch | Lost | None] | None = None
         self._positions: dict[int, int] = {}
@@ -78,21 +81,27 @@ class TopicFollower:
             BrokerUnavailableError: no broker answers.
             ConfigError: a client setting is not accepted.
         """
-        found = await retry(
-            lambda: self._admin.describe(self._topic, ASK_S), clock=self._clock, policy=_RETRY
-        )
-        if found is None:
-            raise NotFoundError(f"topic {self._topic} does not exist")
-        self._positions = dict.fromkeys(range(found.partitions), 0)
+        found = await self._described()
+        self._positions = {each: self._start.get(each, 0) for each in range(found.partitions)}
         self._inbox = Inbox(asyncio.get_running_loop(), self._on_deliveries)
         self._reader = TailReader(
             clientconf.consumer_conf(self._settings, client_id=self._client_id),
             self._topic,
             found.partitions,
             self._inbox.push,
+            start=self._start,
         )
         self._reader.start()
         return found
+
+    async def ends(self) -> dict[int, int]:
+        """Where the partitions of the topic end now, for readers elsewhere; needs no ``open``.
+
+        Raises:
+            NotFoundError, AccessDeniedError, BrokerUnavailableError: as ``open``.
+        """
+        found = await self._described()
+        return await self._end_offsets(found.partitions)
 
     async def read_to_end(self, on_progress: OnProgress | None = None) -> None:
         """See the module's docstring; ``on_progress`` hears of the offsets passed, and of how many.
@@ -101,13 +110,7 @@ class TopicFollower:
             BrokerUnavailableError: the topic stands still before its end.
             AccessDeniedError, NotFoundError, ConnectdError: it cannot be read (any more).
         """
-        self._ends = await retry(
-            lambda: self._admin.end_offsets(
-                self._topic, len(self._positions), ASK_S, committed=True
-            ),
-            clock=self._clock,
-            policy=_RETRY,
-        )
+        self._ends = await self._end_offsets(len(self._positions))
         while not self._is_at_end():
             if on_progress is not None:
                 on_progress(*self._progress())
@@ -119,6 +122,21 @@ class TopicFollower:
                     f"reading topic {self._topic} to its end: nothing came for {STILL_S:g} s; "
                     "check that the brokers run and that every partition has a leader"
                 ) from error
+
+    async def _described(self) -> TopicDescription:
+        found = await retry(
+            lambda: self._admin.describe(self._topic, ASK_S), clock=self._clock, policy=_RETRY
+        )
+        if found is None:
+            raise NotFoundError(f"topic {self._topic} does not exist")
+        return found
+
+    async def _end_offsets(self, partitions: int) -> dict[int, int]:
+        return await retry(
+            lambda: self._admin.end_offsets(self._topic, partitions, ASK_S, committed=True),
+            clock=self._clock,
+            policy=_RETRY,
+        )
 
     def _progress(self) -> tuple[int, int]:
         passed = sum(min(self._positions.get(each, 0), end) for each, end in self._ends.items())

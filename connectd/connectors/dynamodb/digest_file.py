@@ -84,7 +84,7 @@ class Expected(NamedTuple):
     topic: str
     key: bytes | None
     item_key: bytes | None
-    digest: bytes
+    digest: bytes | None
 
 
 class Found(NamedTuple):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
@@ -27,8 +27,10 @@ import orjson
 
 from connectd.connectors.dynamodb.envelope import Operation
 from connectd.connectors.dynamodb.keys import KeySchema
+from connectd.connectors.dynamodb.plan import JSON_CONVERTER
 from connectd.errors import ConvertError
 from connectd.model.schema import Struct
+from connectd.plugins import spi
 
 Decode = Callable[[str, bytes], object]
 """The content of a key or value in a topic, as ``plain_data``. Raises ``ConvertError``."""
@@ -126,6 +128,14 @@ class StateReader:
             return self._decode(topic, value)
         except ConvertError:
             return None  # written by something else: it is compared as it is
+
+
+def decoder(converter: spi.Converter) -> Decode:
+    """What reads the bytes of a converter."""
+    if converter.spec.class_name == JSON_CONVERTER:
+        carries = converter.spec.setting("schemas.enable", "true").strip().lower() == "true"
+        return json_decoder(carries_schema=carries)
+    return lambda topic, data: plain_data(converter.to_connect_data(topic, data)[1])
 
 
 def json_decoder(*, carries_schema: bool) -> Decode:
@@ -307,6 +317,14 @@ class Counts:
     def different(self) -> int:
         """All three kinds together."""
         return self.missing + self.stale + self.extra
+
+    def plus(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def minus(self, other: Counts) -> Counts:
+        """What is left without the other."""
+        return Counts(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ GIVEN = {"table": "orders", "region": "eu-west-1"}
 def test_nothing_but_table_and_region_is_needed() -> None:
     options = ReadOptions.of(GIVEN)
     assert options == ReadOptions("orders", "eu-west-1", None, None, 0, False, 0, None, False, None)
-    assert options.connector_config().aws.region == "eu-west-1"
+    assert options.place().aws.region == "eu-west-1"
 
 
 def test_all_of_them_whatever_their_case() -> None:
@@ -34,7 +34,7 @@ def test_all_of_them_whatever_their_case() -> None:
     assert (options.table, options.segments, options.is_consistent) == ("orders", 7, True)
     assert (options.page_size, options.read_units, options.is_permissive) == (100, 12.5, True)
     assert options.item_column == "all"
-    aws = options.connector_config().aws
+    aws = options.place().aws
     assert aws.dynamodb_endpoint == "http://localhost:8000"
     assert aws.assume_role_arn == "arn:aws:iam::123456789012:role/reader"
 
