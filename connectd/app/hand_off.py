@@ -15,7 +15,7 @@ from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.worker import WorkerConfig
 from connectd.connectors.dynamodb.scan_job import ErrorRules
 from connectd.connectors.dynamodb.spark_driver import SparkSubmit
-from connectd.connectors.dynamodb.spark_engine import RecordSettings, SparkEngine
+from connectd.connectors.dynamodb.spark_engine import RecordSettings, SparkEngine, Turns
 from connectd.errors import ConfigError
 from connectd.kafka import clientconf
 from connectd.model.cluster import Config
@@ -32,6 +32,7 @@ def spark_engine(
         settings=config.spark,
         records=functools.partial(record_settings, config, registry, internal, client_id),
         starter=SparkSubmit(config.spark),
+        turns=Turns(config.spark.drivers_max),
     )
 
 

@@ -34,6 +34,7 @@ class SparkSettings:
     java_home: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     chunk_s: float = 5.0
+    drivers_max: int = 1
     idle_timeout_s: float = 1_800.0
     restarts_max: int = 5
     restart_initial_s: float = 5.0
@@ -65,6 +66,7 @@ def read(parsed: ParsedConfig, properties: Mapping[str, str]) -> SparkSettings:
         java_home=parsed.optional_string("spark.java.home") or None,
         conf=conf,
         chunk_s=float(parsed.integer("spark.chunk.seconds")),
+        drivers_max=parsed.integer("spark.drivers.max"),
         idle_timeout_s=parsed.integer("spark.idle.timeout.ms") / 1000,
         restarts_max=parsed.integer("spark.restart.attempts.max"),
         restart_initial_s=parsed.integer("spark.restart.backoff.ms") / 1000,

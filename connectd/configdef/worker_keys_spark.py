@@ -31,6 +31,10 @@ def spark_keys() -> list[ConfigKey]:
     key("spark.chunk.seconds", _INT, 5, _LOW,
         "About how long one Spark job reads one segment before its position is stored. What is "
         "sent again after a crash grows with it.", validators.between(1, 600))
+    key("spark.drivers.max", _INT, 1, _MEDIUM,
+        "Scans on Spark that this worker starts at the same time, each with a driver (a JVM) on "
+        "this machine. Further tables wait for their turn before their scan begins.",
+        validators.between(1, 1_000))
     key("spark.idle.timeout.ms", _LONG, 1_800_000, _LOW,
         "A scan on Spark that tells nothing for so long is ended and started anew. Longer than "
         "the cluster may let an application wait for its executors.",

@@ -6,7 +6,8 @@ change hands. It says in one line of the log which, and why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import structlog
@@ -18,7 +19,7 @@ from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.connectors.dynamodb.scan_ledger import ScanLedger
 from connectd.connectors.dynamodb.source_api import TableDescription
-from connectd.connectors.dynamodb.spark_engine import HandOff
+from connectd.connectors.dynamodb.spark_engine import HandOff, Turn
 from connectd.connectors.dynamodb.spark_scan import SparkScan
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import ConfigError
@@ -30,10 +31,15 @@ _NO_SPARK = "this worker offers no Spark"
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Who scans, and why."""
+    """Who scans, and why. ``hand_off`` is the way to Spark, if it is Spark."""
 
-    on_spark: bool
     why: str
+    hand_off: HandOff | None = None
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether it is Spark."""
+        return self.hand_off is not None
 
 
 def choose_engine(
@@ -45,23 +51,44 @@ def choose_engine(
         ConfigError: it must be Spark, and there is none.
     """
     if settings.engine is ScanEngine.DAEMON:
-        return EngineChoice(False, "init.sync.engine is daemon")
-    if settings.engine is ScanEngine.AUTO:
-        size, items = description.size_bytes, description.item_count
-        is_large = size >= settings.spark_from_bytes
-        is_long = 0 < settings.spark_from_items <= items
-        measured = f"the table has {size} bytes and {items} items"
-        if not is_large and not is_long:
-            return EngineChoice(False, f"{measured}, below the thresholds of Spark")
-        reached = "init.sync.spark.threshold." + ("bytes" if is_large else "items")
-        problem = _NO_SPARK if hand_off is None else hand_off.engine.starter.problem()
-        if problem:
-            return EngineChoice(False, f"{measured}, enough for {reached}, but {problem}")
-        return EngineChoice(True, f"{measured}, enough for {reached}")
+        return EngineChoice("init.sync.engine is daemon")
     problem = _NO_SPARK if hand_off is None else hand_off.engine.starter.problem()
+    if settings.engine is ScanEngine.SPARK:
+        if problem:
+            raise ConfigError(f"table {description.name}: init.sync.engine is spark, but {problem}")
+        return EngineChoice("init.sync.engine is spark", hand_off)
+    is_large = description.size_bytes >= settings.spark_from_bytes
+    is_long = 0 < settings.spark_from_items <= description.item_count
+    measured = f"the table has {description.size_bytes} bytes and {description.item_count} items"
+    if not is_large and not is_long:
+        return EngineChoice(f"{measured}, below the thresholds of Spark")
+    reached = f"{measured}, enough for init.sync.spark.threshold.{'bytes' if is_large else 'items'}"
     if problem:
-        raise ConfigError(f"table {description.name}: init.sync.engine is spark, but {problem}")
-    return EngineChoice(True, "init.sync.engine is spark")
+        return EngineChoice(f"{reached}, but {problem}")
+    return EngineChoice(reached, hand_off)
+
+
+@asynccontextmanager
+async def turn_of(scope: TableScope, choice: EngineChoice) -> AsyncIterator[Turn | None]:
+    """Wait until it is the table's turn to be scanned, which it has for as long as the block lasts.
+
+    Tables that this process scans need none. It is waited for before the stream's baseline is laid:
+    a table that waits for long must not find that its stream does not reach back to its scan.
+    """
+    if choice.hand_off is None:
+        yield None
+        return
+    engine = choice.hand_off.engine
+    with engine.turns.turn() as turn:
+        if turn.must_wait:
+            _log.info("INIT_SYNC waits for other scans on Spark", table=scope.table)
+            scope.progress.enter(
+                "DELAYED",
+                "INIT_SYNC waits for its turn: spark.drivers.max is "
+                f"{engine.settings.drivers_max}, and as many tables are scanned on Spark",
+            )
+        await turn.take()
+        yield turn
 
 
 async def scan_table(
@@ -71,6 +98,7 @@ async def scan_table(
     state: TableState,
     stored: Mapping[int, SegmentPosition],
     choice: EngineChoice,
+    turn: Turn | None,
 ) -> TableState:
     """Scan what is left, from a durable RUNNING state to a durable FINISHED one.
 
@@ -84,16 +112,15 @@ async def scan_table(
         why=choice.why,
         segments=state.total_segments,
     )
-    if not choice.on_spark:
+    hand_off = choice.hand_off
+    if hand_off is None or turn is None:
         ledger = ScanLedger(scope, state, stored, engine="daemon")
         pacer = scan.make_pacer(scope, description, state.total_segments or 1)
         return await scan.TableScan(scope, plan, ledger, pacer).run()
-    hand_off = scope.hand_off
-    assert hand_off is not None
     ledger = ScanLedger(scope, state, stored, engine="spark")
     job = make_job(scope, hand_off, description, plan, state)
     return await SparkScan(
-        scope, ledger, hand_off, lambda segments: replace(job, segments=segments)
+        scope, ledger, hand_off, turn, lambda segments: replace(job, segments=segments)
     ).run()
 
 

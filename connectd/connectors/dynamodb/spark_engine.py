@@ -8,10 +8,11 @@ its ``HandOff``.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 from connectd.aio.toggles import Toggle
 from connectd.configdef.spark_settings import SparkSettings
@@ -80,6 +81,48 @@ class DriverStarter(Protocol):
         ...
 
 
+class Turns:
+    """How many scans may have a driver at the same time; first come, first served."""
+
+    def __init__(self, drivers_max: int) -> None:
+        self._free = asyncio.Semaphore(drivers_max)
+
+    def turn(self) -> Turn:
+        """For one scan, which does not have it yet."""
+        return Turn(self._free)
+
+
+class Turn:
+    """One scan's right to have a driver. Leaving the block gives it back."""
+
+    def __init__(self, free: asyncio.Semaphore) -> None:
+        self._free = free
+        self.is_held = False
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether ``take`` would wait for others."""
+        return not self.is_held and self._free.locked()
+
+    async def take(self) -> None:
+        """Wait for it; whoever has it has it."""
+        if not self.is_held:
+            await self._free.acquire()
+            self.is_held = True
+
+    def give(self) -> None:
+        """Let others have it."""
+        if self.is_held:
+            self.is_held = False
+            self._free.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.give()
+
+
 @dataclass(frozen=True)
 class SparkEngine:
     """See the module's docstring. ``records(connector, config)`` may raise ``ConfigError``."""
@@ -87,6 +130,7 @@ class SparkEngine:
     settings: SparkSettings
     records: Callable[[str, Config], RecordSettings]
     starter: DriverStarter
+    turns: Turns
 
 
 @dataclass(frozen=True)

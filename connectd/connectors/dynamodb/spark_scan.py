@@ -21,7 +21,7 @@ from typing import Final, NoReturn
 import structlog
 
 from connectd.aio.backoff import Backoff
-from connectd.aio.jobs import wait_first
+from connectd.aio.jobs import run_unless, wait_first
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.position_flow import PositionFlow
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -34,7 +34,7 @@ from connectd.connectors.dynamodb.scan_reports import (
     Started,
     Trouble,
 )
-from connectd.connectors.dynamodb.spark_engine import DriverOutput, HandOff, ScanDriver
+from connectd.connectors.dynamodb.spark_engine import DriverOutput, HandOff, ScanDriver, Turn
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import FatalTaskError, RetriableError, TableGoneError
 from connectd.model.record import DeliveredElsewhere
@@ -59,9 +59,16 @@ class SparkScan:
     """One scan of one table, from a durable RUNNING state to a durable FINISHED one."""
 
     def __init__(
-        self, scope: TableScope, ledger: ScanLedger, hand_off: HandOff, make_job: MakeJob
+        self,
+        scope: TableScope,
+        ledger: ScanLedger,
+        hand_off: HandOff,
+        turn: Turn,
+        make_job: MakeJob,
     ) -> None:
+        """``turn`` is the table's right to have a driver; it is not kept over a pause."""
         self._scope = scope
+        self._turn = turn
         self._ledger = ledger
         self._spark = hand_off.engine
         self._running = hand_off.running
@@ -99,11 +106,15 @@ class SparkScan:
         return await self._ledger.finish()
 
     async def _resumed(self) -> None:
-        if self._running.is_on():
-            return
+        """Wait until the connector runs and the table has its turn."""
         progress, note = self._scope.progress, self._scope.progress.note
-        progress.note = "the connector is paused, and so is the scan on Spark"
-        await self._running.wait_on()
+        while not (self._running.is_on() and self._turn.is_held):
+            if not self._running.is_on():
+                self._turn.give()
+                progress.note = "the connector is paused, and so is the scan on Spark"
+                await self._running.wait_on()
+            progress.note = "waiting for other tables to be scanned on Spark (spark.drivers.max)"
+            await run_unless(self._turn.take(), self._running.wait_off())
         progress.note = note
 
     async def _after_failure(self, error: RetriableError, failures: int) -> None:

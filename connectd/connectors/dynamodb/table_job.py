@@ -220,27 +220,29 @@ class TableJob:
         if self._is_delayed:
             await self._delay()
         description = await self._describe()
-        if self._is_delayed:
-            self._is_delayed = False
-            self._state = self._new_scan(description)
-        state = self._require_state()
-        scope.progress.enter("INIT_SYNC")
-        scope.progress.items_estimated = description.item_count
-        await self._commit_state(state)
-        await self._lay_baseline()
-        self._state = await scanning.scan_table(
-            scope,
-            description,
-            self._require_plan(),
-            state,
-            self._segments,
-            self._choose_engine(description),
-        )
+        choice = self._choose_engine(description)
+        async with scanning.turn_of(scope, choice) as turn:
+            if turn is not None:
+                description = await self._describe()  # it may have been waited for
+            if self._is_delayed:
+                self._is_delayed = False
+                self._state = self._new_scan(description, choice)
+            state = self._require_state()
+            scope.progress.enter("INIT_SYNC")
+            scope.progress.items_estimated = description.item_count
+            await self._commit_state(state)
+            await self._lay_baseline()
+            self._state = await scanning.scan_table(
+                scope, description, self._require_plan(), state, self._segments, choice, turn
+            )
         self._segments = {}
         self._enter(PhaseEvent.SCAN_FINISHED)
 
     def _new_scan(
-        self, description: TableDescription, after: TableState | None = None
+        self,
+        description: TableDescription,
+        choice: scanning.EngineChoice,
+        after: TableState | None = None,
     ) -> TableState:
         """The state of a scan that begins now."""
         scope = self._scope
@@ -249,7 +251,7 @@ class TableJob:
             scope.config,
             now_ms=scope.time.now_ms(),
             after=after,
-            on_spark=self._choose_engine(description).on_spark,
+            on_spark=choice.on_spark,
         )
 
     def _choose_engine(self, description: TableDescription) -> scanning.EngineChoice:
@@ -366,7 +368,7 @@ class TableJob:
         scope.progress.enter("RESYNC", "preparing another INIT_SYNC after a gap")
         before = self._require_state()
         description = await self._describe()
-        state = self._new_scan(description, after=before)
+        state = self._new_scan(description, self._choose_engine(description), after=before)
         await self._commit_state(replace(state, resyncs=before.resyncs + 1))
         self._remove_positions(self._positions.keys())
         self._positions = {}

@@ -27,7 +27,12 @@ from connectd.connectors.dynamodb.scan_reports import (
     from_line,
     to_line,
 )
-from connectd.connectors.dynamodb.spark_engine import RecordSettings, ScanDriver, SparkEngine
+from connectd.connectors.dynamodb.spark_engine import (
+    RecordSettings,
+    ScanDriver,
+    SparkEngine,
+    Turns,
+)
 from connectd.errors import ConnectdError
 from connectd.model.record import ConverterSpec
 from tests.component.dynamodb.rig import Rig, Sent
@@ -80,7 +85,8 @@ class FakeSpark:
         self.running = 0
         self.missing = ""
         self.settings = replace(SparkSettings(master="local[2]"), **settings)  # type: ignore[arg-type]
-        rig.resources[SparkEngine] = SparkEngine(self.settings, records_of, self)
+        turns = Turns(self.settings.drivers_max)
+        rig.resources[SparkEngine] = SparkEngine(self.settings, records_of, self, turns)
 
     def problem(self) -> str:
         return self.missing

@@ -41,6 +41,10 @@ def scan_of(rig: Rig) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
+def states_of(rig: Rig) -> list[str]:
+    return sorted(str(row["state"]) for row in rig.rows())
+
+
 def segments_of(job: ScanJob) -> list[int]:
     return [each.segment for each in job.segments]
 
@@ -324,6 +328,77 @@ async def test_a_connector_that_is_paused_while_it_waits_for_another_start_start
     rig.is_paused = False
     await rig.until(lambda: rig.is_in_sync("orders"))
     await rig.stop()
+
+
+@virtual
+async def test_tables_wait_for_their_turn_before_their_scan_begins() -> None:
+    rig, table = new_rig()
+    others = [rig.account.add_table(f"t{number}") for number in range(3)]
+    for other in others:
+        for number in range(10):
+            other.put(f"k{number}", number)
+    fake = FakeSpark(rig, drivers_max=2)
+    most = 0
+
+    def look() -> bool:
+        nonlocal most
+        most = max(most, fake.running)
+        return all(rig.is_in_sync(each) for each in rig.account.tables)
+
+    await rig.start()
+    await rig.until(lambda: fake.running == 2)
+    waiting = [row for row in rig.rows() if row["state"] == "DELAYED"]
+    assert len(waiting) == 2
+    assert all("spark.drivers.max is 2" in str(row["reason"]) for row in waiting)
+    assert all(rig.stored(str(row["table"])) is None for row in waiting)
+    await rig.until(look)
+    assert most == 2
+    for each in (table, *others):
+        assert rig.topic_view(each.name) == each.items
+    await rig.stop()
+
+
+@virtual
+async def test_the_daemon_scans_without_waiting_for_a_turn() -> None:
+    rig, _ = new_rig()
+    rig.config |= {"init.sync.engine": "auto", "init.sync.spark.threshold.items": "60"}
+    rig.account.add_table("small").put("k", 1)
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: fake.running == 1)
+    await rig.until(lambda: rig.is_in_sync("small"))
+    assert rig.state("orders") == "INIT_SYNC"
+    await rig.stop()
+
+
+@virtual
+async def test_a_table_that_fails_or_pauses_gives_its_turn_to_others() -> None:
+    rig, _ = new_rig()
+    rig.account.add_table("other").put("k", 1)
+    fake = FakeSpark(rig)
+    fake.script.append(spark.tells(Failed("no", retriable=False), code=3))
+    await rig.start()
+    await rig.until(lambda: states_of(rig) == ["FAILED", "SYNC"])
+    await rig.stop()
+
+    rig, table = new_rig()
+    second = Rig(rig.account, rig.config)
+    second.offsets = rig.offsets
+    rig.account.add_table("other").put("k", 1)
+    rig.tables, second.tables = ["orders"], ["other"]
+    fake = FakeSpark(rig)
+    second.resources = rig.resources
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 20)
+    await second.start()
+    await second.until(lambda: second.state("other") == "DELAYED")
+    rig.is_paused = True
+    await second.until(lambda: second.is_in_sync("other"))
+    rig.is_paused = False
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+    await second.stop()
 
 
 @virtual
