@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,8 @@ repair says so. Pause the connector first if that must not be.
 Exit codes:
   0  the topic holds what the table holds
   1  it does not; with --repair: it still does not
-  2  they could not be compared: no such connector, table or topic; access denied; no broker
+  2  they could not be compared: no such connector, table or topic; access denied; no broker;
+     interrupted
 """
 
 
@@ -125,6 +127,11 @@ def _reconcile(options: argparse.Namespace) -> int:
     except ConnectdError as error:
         print(f"connectd: {error}", file=sys.stderr)
         return ExitCode.CONFIG
+    except KeyboardInterrupt:
+        return ExitCode.CONFIG
+    except Exception:  # Python's own exit code for a defect, 1, would say that they differ
+        traceback.print_exc()
+        raise SystemExit(ExitCode.CONFIG) from None
     if options.json:
         screen.print_json(report.to_json())
     else:

@@ -276,6 +276,29 @@ class TestWithoutAWorker:
         assert alone("--topic", rig.topic("t-acme"), "--repair", **keys).code == 0
         assert [each.value is None for each in rig.records("t-acme")] == [False, True]
 
+    def test_what_a_transaction_has_not_committed_is_not_in_the_topic(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        create_topic(rig.broker.bootstrap, rig.topic("t"))
+        alone("--repair")
+        producer = Producer(
+            {
+                "bootstrap.servers": rig.broker.bootstrap,
+                "transactional.id": rig.topic("writer"),
+                "log_level": 0,
+            }
+        )
+        producer.init_transactions(20)
+        for end in (producer.abort_transaction, producer.commit_transaction):
+            producer.begin_transaction()
+            producer.produce(rig.topic("t"), key=b'{"id":"k1"}', value=None)
+            assert producer.flush(20) == 0
+            told = alone()  # the transaction is open
+            assert (told.code, told.report["counts"]["records"]) == (0, 2)
+            end(20)
+
+        assert alone().differences == {("missing", "k1")}
+
     def test_records_of_other_tables_in_the_topic_are_left_alone(
         self, rig: Rig, reconcile: Command, alone: Callable[..., Outcome]
     ) -> None:

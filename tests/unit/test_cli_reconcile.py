@@ -54,6 +54,21 @@ def test_without_a_worker_file_the_environment_must_name_brokers(capsys: CapSys)
     assert "-w" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_is_not_compared_is_never_taken_for_different(
+    kind: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: CapSys
+) -> None:
+    def fails(path: object) -> object:
+        raise kind
+
+    monkeypatch.setattr(reconcile, "_worker_config", fails)
+    try:
+        code: object = cli.main(["reconcile", "c", "t"])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+
+
 def report(counts: Counts, *differences: Difference, repaired: Repaired | None = None) -> Report:
     return Report(
         "c", "orders", ("o",), Compared.DOCUMENTS, counts, differences, ("mind",), repaired
