@@ -13,9 +13,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
+
+from pyspark import SparkContext
 
 from connectd.app import bundled
 from connectd.configdef import topic_creation
@@ -26,9 +29,10 @@ from connectd.connectors.dynamodb.envelope import EnvelopeSettings, InitSyncStat
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.scan_job import JOB_ENV, PARENT_ENV, ErrorRules, ScanJob
-from connectd.connectors.dynamodb.scan_reports import ScanReport, SegmentMoved
+from connectd.connectors.dynamodb.scan_reports import Finished, ScanReport, SegmentMoved
 from connectd.kafka import clientconf
 from connectd.plugins import layering
+from spark_jobs import initial_scan
 from tests.fakes.process import FakeProcess, RemoteControl
 from tests.harness.compare import compare_table_with_topic
 from tests.harness.kafka import KafkaBroker
@@ -44,10 +48,15 @@ SPARK_ENV = {
     "AWS_ACCESS_KEY_ID": "AKIATEST",
     "AWS_SECRET_ACCESS_KEY": "an-ordinary-secret",
     "AWS_EC2_METADATA_DISABLED": "true",
-    "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
+    # A JVM that lives for seconds only is faster without its best compiler.
+    "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 START_MS = 1_700_000_000_000
 DEADLINE_S = 240.0
+
+APPLICATION = "CONNECTD_TEST_APPLICATION"
+"""In the environment of every process of the application that tests share."""
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -124,6 +133,7 @@ class ScanRig:
         *,
         segments: int = 3,
         key: tuple[tuple[str, Any], ...] = (("id", "S"),),
+        start_ms: int = START_MS,
         **changes: Any,
     ) -> ScanJob:
         """A job to scan a whole table, as the daemon would write it."""
@@ -133,7 +143,7 @@ class ScanRig:
         )
         settings, registry = DynamoDbConfig.from_config(given), bundled.plugin_registry()
         messages = settings.messages
-        positions = [SegmentPosition(each, segments, START_MS) for each in range(segments)]
+        positions = [SegmentPosition(each, segments, start_ms) for each in range(segments)]
         self.positions = {each.segment: each for each in positions}
         producer = layering.client_settings("producer", worker, given)
         job = ScanJob(
@@ -142,7 +152,7 @@ class ScanRig:
             topic=messages.topic(table),
             key=KeySchema(tuple(KeyAttribute(name, kind) for name, kind in key)),
             envelope=EnvelopeSettings(messages.envelope_version, messages.document_format),
-            state=TableState(table, InitSyncState.RUNNING, START_MS, total_segments=segments),
+            state=TableState(table, InitSyncState.RUNNING, start_ms, total_segments=segments),
             segments=tuple(positions),
             key_converter=layering.make_converter("key", registry, worker, given).spec,
             value_converter=layering.make_converter("value", registry, worker, given).spec,
@@ -182,6 +192,34 @@ class ScanRig:
         assert sum(each.count for each in self.positions.values()) == len(items)
         compared = compare_table_with_topic(items, self.broker.bootstrap, self.topic(table))
         assert compared.equal, str(compared)
+
+
+class Scan:
+    """Runs jobs on the shared application and keeps what they report."""
+
+    def __init__(self, rig: ScanRig, spark: SparkContext) -> None:
+        self.rig = rig
+        self._spark = spark
+        self.reports: list[ScanReport] = []
+        self.on_report: Callable[[ScanReport], None] = lambda report: None
+
+    def run(self, job: ScanJob) -> object:
+        """Run to the end; returns the last word."""
+        return initial_scan.scan_on(self._spark, job, self._hear, threading.Event())
+
+    def finish(self, table: str, job: ScanJob) -> None:
+        """Run to the end, which has to be a good one."""
+        assert self.run(job) == Finished(), self.reports
+        self.rig.assert_equal(table)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """The reports of a kind."""
+        return [each for each in self.reports if isinstance(each, kind)]
+
+    def _hear(self, report: ScanReport) -> None:
+        self.reports.append(report)
+        self.rig.hear(report)
+        self.on_report(report)
 
 
 class DriverProcess:

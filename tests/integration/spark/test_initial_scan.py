@@ -5,15 +5,13 @@ What a driver does as a process of its own, and how it ends, is ``test_initial_s
 
 from __future__ import annotations
 
+import os
 import random
-import threading
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkContext
 
-from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.connectors.dynamodb.scan_reports import (
     Failed,
     Finished,
@@ -21,10 +19,10 @@ from connectd.connectors.dynamodb.scan_reports import (
     SegmentMoved,
     Trouble,
 )
-from spark_jobs import initial_scan
 from tests.harness.kafka import KafkaBroker
 from tests.integration.spark.scan_rig import (
-    SPARK_ENV,
+    APPLICATION,
+    Scan,
     ScanRig,
     all_pids,
     arguments_of,
@@ -36,8 +34,6 @@ from tests.integration.worker_rig import prefix_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
-_MARK = "CONNECTD_TEST_APPLICATION"
-
 
 @pytest.fixture(scope="module")
 def rig(kafka_broker: KafkaBroker) -> Iterator[ScanRig]:
@@ -45,59 +41,9 @@ def rig(kafka_broker: KafkaBroker) -> Iterator[ScanRig]:
         yield rig
 
 
-@pytest.fixture(scope="module")
-def spark(rig: ScanRig) -> Iterator[SparkContext]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in {**SPARK_ENV, _MARK: rig.prefix}.items():
-            environment.setenv(name, value)
-        conf = SparkConf().setMaster("local[2]").setAppName("test of the initial scan")
-        for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
-            conf.set(name, "false")
-        conf.set("spark.driver.host", "127.0.0.1").set("spark.log.level", "OFF")
-        context = SparkContext(conf=conf)
-        try:
-            yield context
-        finally:
-            context.stop()
-            gateway = SparkContext._gateway
-            assert gateway is not None
-            gateway.shutdown()
-            gateway.proc.stdin.close()
-            gateway.proc.wait(30)
-            SparkContext._gateway = SparkContext._jvm = None
-
-
-class Scan:
-    """Runs jobs on the shared application and keeps what they report."""
-
-    def __init__(self, rig: ScanRig, spark: SparkContext) -> None:
-        self.rig = rig
-        self._spark = spark
-        self.reports: list[ScanReport] = []
-        self.on_report: Callable[[ScanReport], None] = lambda report: None
-
-    def run(self, job: ScanJob) -> object:
-        """Run to the end; returns the last word."""
-        return initial_scan.scan_on(self._spark, job, self._hear, threading.Event())
-
-    def finish(self, table: str, job: ScanJob) -> None:
-        """Run to the end, which has to be a good one."""
-        assert self.run(job) == Finished(), self.reports
-        self.rig.assert_equal(table)
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """The reports of a kind."""
-        return [each for each in self.reports if isinstance(each, kind)]
-
-    def _hear(self, report: ScanReport) -> None:
-        self.reports.append(report)
-        self.rig.hear(report)
-        self.on_report(report)
-
-
 @pytest.fixture
-def scan(rig: ScanRig, spark: SparkContext) -> Scan:
-    return Scan(rig, spark)
+def scan(rig: ScanRig, spark_context: SparkContext) -> Scan:
+    return Scan(rig, spark_context)
 
 
 def test_the_topic_equals_the_table(scan: Scan) -> None:
@@ -180,7 +126,7 @@ def test_killed_python_workers_lose_nothing(scan: Scan, seed: int) -> None:
 
     def on_report(report: ScanReport) -> None:
         if len(scan.reports) in moments:
-            workers = _python_workers(scan.rig.prefix)
+            workers = _python_workers()
             if workers:
                 killed.append(chance.choice(workers))
                 kill(killed[-1])
@@ -191,9 +137,9 @@ def test_killed_python_workers_lose_nothing(scan: Scan, seed: int) -> None:
     assert scan.of(Trouble), f"SEED={seed}"
 
 
-def _python_workers(application: str) -> list[int]:
+def _python_workers() -> list[int]:
     """The Python workers of this application, without the daemon that forks them."""
-    mark = f"{_MARK}={application}".encode()
+    mark = f"{APPLICATION}={os.getpid()}".encode()
     family = {pid for pid in all_pids() if b"pyspark.daemon" in arguments_of(pid)}
     return [pid for pid in family if parent_of(pid) in family and mark in environment_of(pid)]
 
