@@ -194,6 +194,8 @@ class SparkScan:
                 )
             case SegmentMoved():
                 self._move(report)
+            case Trouble() if self._is_asked_to_end:
+                pass  # whatever it is, it is on its way out
             case Trouble():
                 what = _WHAT if report.segment is None else f"{_WHAT}, segment {report.segment}"
                 self._scope.report_trouble(what, RetriableError(report.error), report.attempt)

@@ -299,6 +299,29 @@ async def test_a_paused_connector_has_no_driver_and_another_one_goes_on_after_it
 
 
 @virtual
+async def test_what_troubles_a_driver_on_its_way_out_is_of_no_interest() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+
+    async def complains_when_asked(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        await driver.is_asked.wait()
+        yield Trouble(2, "SparkContext has been shutdown", 1)
+        await rig.clock.sleep(5)
+
+    fake.script.append(complains_when_asked)
+    await rig.start()
+    await rig.until(lambda: fake.running == 1)
+    rig.is_paused = True
+    await rig.sleep(1)
+    assert fake.running == 1
+    assert rig.row("orders")["reason"] == ""
+    await rig.until(lambda: fake.running == 0)
+    assert "paused" in str(rig.row("orders")["reason"])
+    await rig.stop()
+
+
+@virtual
 async def test_a_pause_that_is_over_before_the_driver_has_ended_is_no_failure() -> None:
     rig, table = new_rig()
     fake = FakeSpark(rig)
