@@ -232,10 +232,10 @@ class DriverProcess:
         *,
         master: str = "local[2]",
         env: Mapping[str, str] | None = None,
-        command: tuple[str, ...] = (),
+        argv: tuple[str, ...] = (),
         parent: int | None = None,
     ) -> None:
-        """``command`` is put before spark-submit's; ``parent``: whom the driver must not outlive,
+        """``argv`` takes the place of spark-submit; ``parent``: whom the driver must not outlive,
         this process unless told otherwise."""
         home.mkdir(parents=True, exist_ok=True)
         number = next(_numbers)
@@ -247,7 +247,7 @@ class DriverProcess:
         pid = os.getpid() if parent is None else parent
         with self._out.open("wb") as out, self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, *submit_command(master)],
+                argv or submit_command(master),
                 stdout=out,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
