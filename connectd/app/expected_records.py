@@ -19,6 +19,7 @@ from connectd.connectors.dynamodb.document import parse_item
 from connectd.connectors.dynamodb.envelope import SourceInfo
 from connectd.connectors.dynamodb.payload import ScanPayload
 from connectd.connectors.dynamodb.plan import TablePlan
+from connectd.errors import RetriableError
 from connectd.model.record import Encoded, EncodedPage, RoutedRecord
 from connectd.pipeline.encoding import Converters, PageEncoding
 from connectd.pipeline.tolerance import ErrorPolicy
@@ -78,7 +79,10 @@ class ExpectedRecords:
         async def encode() -> Encoded:
             return encoding()
 
-        encoded = await retry(encode, clock=self._clock, policy=_RETRY)
+        try:
+            encoded = encoding()
+        except RetriableError:
+            encoded = await retry(encode, clock=self._clock, policy=_RETRY)
         if encoding.ended_by is not None:
             raise encoding.ended_by
         if isinstance(encoded, EncodedPage):

@@ -364,9 +364,9 @@ class _Comparison:
             notes.append(f"differences were not looked at again: {self.denied}")
         elif counts.unchecked:
             notes.append(
-                f"{counts.unchecked} differences were not looked at again: more than "
-                f"{CANDIDATES_MAX} keys differ, or a transform has changed the keys; they may be "
-                "changes that were on their way"
+                f"{counts.unchecked} differences were not looked at again, and may be changes that "
+                f"were on their way: more than {CANDIDATES_MAX} keys differ, or keys of records do "
+                "not lead back to an item (a transform, or somebody else, has made them)"
             )
         if counts.skipped:
             notes.append(

@@ -20,7 +20,7 @@ from connectd.connectors.dynamodb.decode import Raw, ScanPage, decode_item, deco
 from connectd.connectors.dynamodb.pacing import ScanPacer
 from connectd.connectors.dynamodb.scan import segments_for
 from connectd.connectors.dynamodb.source_api import RawResponse, TableDescription, TablesApi
-from connectd.errors import ConvertError, TransientNetworkError
+from connectd.errors import ConvertError, RetriableError, TransientNetworkError
 
 PAGES_AHEAD: Final = 4
 """Pages of up to 1 MB that wait to be taken."""
@@ -107,7 +107,10 @@ class TableReading:
 
         async def one(key: bytes) -> Raw | None:
             async with places:
-                return await retry(lambda: self._item(key), clock=self._clock, policy=_RETRY)
+                try:  # machinery for trying again costs more than a call that succeeds
+                    return await self._item(key)
+                except RetriableError:
+                    return await retry(lambda: self._item(key), clock=self._clock, policy=_RETRY)
 
         return list(await asyncio.gather(*map(one, keys)))
 

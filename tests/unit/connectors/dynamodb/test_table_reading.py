@@ -59,6 +59,8 @@ class Api:
         return RawResponse(json.dumps(body).encode(), None)
 
     async def get_item(self, table: str, key: bytes) -> RawResponse:
+        if self.failures:
+            raise self.failures.pop()
         self.reads += 1
         self.reads_max = max(self.reads, self.reads_max)
         await LoopClock().sleep(0.01)
@@ -127,9 +129,10 @@ def test_the_pace_is_that_of_the_table() -> None:
 def test_items_are_read_in_their_order_and_not_all_at_once() -> None:
     api = Api()
     keys = [b"%d" % number for number in range(100)]
+    api.failures = [ThrottledError("busy") for _ in range(30)]
     found = run_virtual(reading(api).items([*keys, b"gone"]))
     assert found[-1] is None
     assert [json.loads(bytes(item or b"{}"))["id"]["S"] for item in found[:-1]] == [
         key.decode() for key in keys
     ]
-    assert api.reads_max == ITEM_READS_MAX
+    assert 1 < api.reads_max <= ITEM_READS_MAX
