@@ -43,7 +43,7 @@ _OWN_AWS: Final = (
 )
 """Names of credentials that must not mix with those of a connector."""
 
-_VERDICTS: Final = (
+_SIGNS: Final = (
     # What the driver's last lines say, what that means, whether another start may help.
     ("JAVA_HOME is not set", "no Java was found; install Java 17 or set spark.java.home", False),
     ("UnsupportedClassVersionError", "this Java is too old for Spark, which needs 17", False),
@@ -149,14 +149,24 @@ def remove_stale_files(parent: Path) -> None:
 
 def verdict(code: int, tail: list[str], settings: SparkSettings) -> ConnectdError:
     """What it means that a driver has ended so, without a word; see ``DriverStarter``."""
-    text = "\n".join(tail)
     ended = f"was ended by signal {-code}" if code < 0 else f"has ended with exit code {code}"
-    for sign, meaning, is_retriable in _VERDICTS:
-        if sign in text:
-            message = f"the Spark driver {ended}: {meaning} (spark.master is {settings.master})"
-            return RetriableError(message) if is_retriable else FatalTaskError(message)
-    last = f": {tail[-1]}" if tail else ""
-    return RetriableError(f"the Spark driver {ended}{last}")
+    known = _known(tail)
+    if known is None:
+        last = f": {tail[-1]}" if tail else ""
+        return RetriableError(f"the Spark driver {ended}{last}")
+    message = f"the Spark driver {ended}: {explanation(tail, settings)}"
+    return RetriableError(message) if known[1] else FatalTaskError(message)
+
+
+def explanation(tail: list[str], settings: SparkSettings) -> str:
+    """What the last lines of a driver mean, in plain words; "" when that is not known."""
+    known = _known(tail)
+    return "" if known is None else f"{known[0]} (spark.master is {settings.master})"
+
+
+def _known(tail: list[str]) -> tuple[str, bool] | None:
+    text = "\n".join(tail)
+    return next(((means, retriable) for sign, means, retriable in _SIGNS if sign in text), None)
 
 
 def _environment(

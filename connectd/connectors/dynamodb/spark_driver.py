@@ -64,6 +64,10 @@ class SparkSubmit:
         """See ``DriverStarter``."""
         return spark_command.verdict(code, tail, self._settings)
 
+    def explanation(self, tail: list[str]) -> str:
+        """See ``DriverStarter``."""
+        return spark_command.explanation(tail, self._settings)
+
     @asynccontextmanager
     async def _started(self, job: ScanJob) -> AsyncIterator[ScanDriver]:
         parts = spark_command.find_parts(self._settings, os.environ)

@@ -80,6 +80,10 @@ class DriverStarter(Protocol):
         """
         ...
 
+    def explanation(self, tail: list[str]) -> str:
+        """What these last lines mean, in plain words; "" when that is not known."""
+        ...
+
 
 class Turns:
     """How many scans may have a driver at the same time; first come, first served."""

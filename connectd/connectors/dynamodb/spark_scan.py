@@ -279,7 +279,9 @@ class SparkScan:
             return
         if isinstance(word, Failed):
             kind = RetriableError if word.retriable else FatalTaskError
-            text = f"table {self._scope.table}: the scan on Spark has failed: {word.error}"
+            # Spark often tells the cause in its log, and the consequence to whoever asks it.
+            why = ": ".join(filter(None, (self._spark.starter.explanation(tail), word.error)))
+            text = f"table {self._scope.table}: the scan on Spark has failed: {why}"
             raise kind(text) from DriverOutput(tail)
         if isinstance(word, Finished):
             raise RetriableError(

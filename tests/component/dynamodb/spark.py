@@ -97,6 +97,9 @@ class FakeSpark:
     def verdict(self, code: int, tail: list[str]) -> ConnectdError:
         return spark_command.verdict(code, tail, self.settings)
 
+    def explanation(self, tail: list[str]) -> str:
+        return spark_command.explanation(tail, self.settings)
+
     @asynccontextmanager
     async def _started(self, job: ScanJob) -> AsyncIterator[ScanDriver]:
         # As it arrives at the driver, but for AWS keys.

@@ -259,6 +259,24 @@ async def test_what_spark_says_at_its_start_is_understood(
 
 
 @virtual
+async def test_the_cause_that_stands_in_the_log_alone_is_told_before_its_consequence() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=0)
+
+    async def has_no_master(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        driver.lines.append("ERROR Reason: All masters are unresponsive! Giving up.")
+        yield Failed("Cannot call methods on a stopped SparkContext", retriable=True)
+
+    fake.script.append(has_no_master)
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    reason = str(rig.row("orders")["reason"])
+    assert "the Spark master cannot be reached (spark.master is local[2]): Cannot call" in reason
+    await rig.stop()
+
+
+@virtual
 async def test_a_table_that_is_deleted_in_mid_scan_is_gone() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig)
