@@ -27,13 +27,14 @@ import uvloop
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import ground, wiring
+from connectd.app import ground, hand_off, wiring
 from connectd.app.bundled import plugin_registry
 from connectd.app.end_watch import EndWatch
 from connectd.app.exit_code import ExitCode, exit_code_of
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.connector_file import ConnectorFile
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb.spark_engine import SparkEngine
 from connectd.errors import (
     ConfigError,
     ConflictError,
@@ -88,12 +89,16 @@ class WorkerApp:
             buffer_kib=config.producer_queue_kib,
             on_failure=self._fail,
         )
+        internal = _internal_topics(config)
         self._services = spi.WorkerServices(
             clock=self._clock,
             scheduler=PollScheduler(in_flight_max=config.polls_in_flight_max),
             resources={
                 AwsClientPool: self._aws,
-                InternalTopics: _internal_topics(config),
+                InternalTopics: internal,
+                SparkEngine: hand_off.spark_engine(
+                    config, registry, internal, client_id=self._ground.producer_client_id
+                ),
             },
         )
         self._admin = KafkaAdmin(

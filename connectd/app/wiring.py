@@ -205,7 +205,7 @@ class Wiring:
             settings=RunnerSettings(
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,
-                errors=_error_policy(framework),
+                errors=error_policy(framework),
             ),
             topics=TaskTopics(
                 clock=self._parts.clock,
@@ -243,7 +243,7 @@ def _internal_topics(config: WorkerConfig) -> frozenset[str]:
     return frozenset(topic.name for topic in topics)
 
 
-def _error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:
+def error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:
     """A connector's ``errors.*``; no ``errors.retry.timeout``, no end of retries (tolerance)."""
     timeout_ms = config.integer("errors.retry.timeout")
     is_endless = timeout_ms < 0 or not config.is_set("errors.retry.timeout")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SEGMENTS_MAX = 1_000_000
 
 _SCAN_TARGET = "DynamoDB_20120810.Scan"
+_GET_ITEM_TARGET = "DynamoDB_20120810.GetItem"
 
 
 class KeyAttribute(NamedTuple):
@@ -96,6 +97,20 @@ class DynamoDbClient:
             method="scan",
             parameters={"TableName": table},
             body=body,
+        )
+
+    async def get_item(self, table: str, key: bytes) -> RawResponse:
+        """One item as it is now (strongly consistent), as the bytes that DynamoDB sent.
+
+        ``key`` is JSON of the key attributes. An answer without ``Item``: there is none. Raises as
+        ``scan`` does.
+        """
+        return await self._wire.call(
+            Call("dynamodb:GetItem", f"table {table}"),
+            target=_GET_ITEM_TARGET,
+            method="scan",  # botocore is only asked where requests for the table go
+            parameters={"TableName": table},
+            body=b'{"TableName":%b,"ConsistentRead":true,"Key":%b}' % (orjson.dumps(table), key),
         )
 
     async def describe_table(self, table: str) -> TableDescription:

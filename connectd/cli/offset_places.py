@@ -5,24 +5,16 @@ Both places speak in the entries of the REST API: ``{"partition": {…}, "offset
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from connectd.errors import ConfigError, ConnectdError, TransientNetworkError
+from connectd.cli.worker_api import WorkerApi
+from connectd.errors import ConfigError
 
 Entry = dict[str, Any]
-
-_DEADLINE_S: Final = 95.0
-"""A worker answers within 90 s, if only to say what it waits for."""
-
-_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class Place(Protocol):
@@ -45,24 +37,7 @@ class WorkerPlace:
     """A worker's REST API; name and password may stand in the URL."""
 
     def __init__(self, url: str) -> None:
-        parts = urllib.parse.urlsplit(url)
-        try:
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host, port = None, None
-        if parts.scheme not in ("http", "https") or not host:
-            raise ConfigError(
-                f"the URL of the worker begins with {parts.scheme or 'no scheme'!r}, expected "
-                "http://host:port or https://host:port"
-            )
-        name = f"[{host}]" if ":" in host else host
-        netloc = name if port is None else f"{name}:{port}"
-        self._base = f"{parts.scheme}://{netloc}{parts.path.rstrip('/')}"
-        self._headers = {"Content-Type": "application/json"}
-        if parts.username is not None:
-            unquote = urllib.parse.unquote
-            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self._headers["Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
+        self._api = WorkerApi(url)
 
     def read(self, connector: str) -> list[Entry]:
         answer = self._request("GET", connector, None)
@@ -75,35 +50,7 @@ class WorkerPlace:
         return str(self._request("DELETE", connector, None).get("message", ""))
 
     def _request(self, method: str, connector: str, body: object) -> dict[str, Any]:
-        """The JSON object that the worker answers.
-
-        Raises:
-            ConnectdError: it refuses, with its own words; or what answers is no worker.
-            TransientNetworkError: nobody answers.
-        """
-        path = f"/connectors/{urllib.parse.quote(connector, safe='')}/offsets"
-        request = urllib.request.Request(  # noqa: S310  http or https, see __init__
-            f"{self._base}{path}",
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers=self._headers,
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=_DEADLINE_S) as answer:  # noqa: S310
-                document = _json(answer.read(_ANSWER_BYTES_MAX))
-        except urllib.error.HTTPError as refusal:
-            with refusal:
-                told = _json(refusal.read(_ANSWER_BYTES_MAX))
-            text = told.get("message") if isinstance(told, dict) else None
-            raise ConnectdError(text or f"{self._base} answers {refusal.code} to {path}") from None
-        except OSError as error:
-            reason = getattr(error, "reason", error)
-            raise TransientNetworkError(
-                f"no worker answers at {self._base}: {reason}; name another with --url"
-            ) from error
-        if not isinstance(document, dict):
-            raise ConnectdError(f"{self._base} is not a Connect worker: it answers no JSON object")
-        return document
+        return self._api.connector(method, connector, "offsets", body)
 
 
 class FilePlace:
@@ -186,10 +133,3 @@ def _decoded(
 
 def _identity(partition: object) -> str:
     return json.dumps(partition, sort_keys=True)
-
-
-def _json(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except ValueError:
-        return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from connectd.app.exit_code import ExitCode
-from connectd.cli import screen
+from connectd.cli import screen, worker_api
 from connectd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ Exit codes:
   2  usage, or a file that cannot be used
 """
 
-_URL = "http://localhost:8083"
+_URL = worker_api.DEFAULT_URL
 
 
 def add(commands: Commands) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from connectd.configdef import parsing, rest_settings, spelling, worker_keys
+from connectd.configdef import parsing, rest_settings, spark_settings, spelling, worker_keys
 from connectd.configdef.definition import ConfigDef
 from connectd.configdef.overrides import OverridePolicy
 from connectd.configdef.parsing import ParsedConfig
@@ -44,6 +44,7 @@ PREFIXES: Final = (
     "listeners.https.",
     "admin.listeners.https.",
     "metrics.context.",
+    spark_settings.CONF_PREFIX,
 )
 """Beginnings of keys that are passed on as they are."""
 
@@ -133,6 +134,7 @@ class WorkerConfig:
     polls_in_flight_max: int
     shutdown_grace_s: float
     broker_wait_s: float
+    spark: spark_settings.SparkSettings
     parsed: ParsedConfig = field(repr=False)
     properties: Mapping[str, str] = field(repr=False)
 
@@ -180,6 +182,7 @@ class WorkerConfig:
             polls_in_flight_max=parsed.integer("connectd.polls.in.flight.max"),
             shutdown_grace_s=_seconds(parsed, "connectd.shutdown.grace.ms"),
             broker_wait_s=_seconds(parsed, "default.api.timeout.ms"),
+            spark=spark_settings.read(parsed, merged),
             parsed=parsed,
             properties=merged,
         )

@@ -14,6 +14,7 @@ from connectd.configdef import (
     validators,
     worker_keys_clients,
     worker_keys_rest,
+    worker_keys_spark,
 )
 from connectd.configdef.definition import (
     REQUIRED,
@@ -234,6 +235,7 @@ WORKER_DEF: Final = ConfigDef(
         *worker_keys_rest.rest_keys(),
         *worker_keys_clients.client_keys(),
         *_metrics(),
+        *worker_keys_spark.spark_keys(),
         *_connectd(),
     ]
 )

@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but not marked so
     AdminClient,
     ConfigResource,
@@ -218,14 +223,19 @@ class KafkaAdmin:
         entry = entries.get("cleanup.policy")
         return None if entry is None else str(entry.value)
 
-    async def end_offsets(self, topic: str, partitions: int, deadline_s: float) -> dict[int, int]:
+    async def end_offsets(
+        self, topic: str, partitions: int, deadline_s: float, *, committed: bool = False
+    ) -> dict[int, int]:
         """Offset of the next record of each partition, asked for now.
+
+        ``committed``: of the next one that a reader of committed records may see.
 
         Raises:
             RetriableError: no answer in time.
         """
         places = {TopicPartition(topic, each): _LATEST for each in range(partitions)}
-        asked = self._client.list_offsets(places, request_timeout=deadline_s)
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        asked = self._client.list_offsets(places, request_timeout=deadline_s, isolation_level=level)
         doing = f"listing the end offsets of topic {topic}"
         try:
             answers = await asyncio.gather(

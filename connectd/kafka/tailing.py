@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -99,8 +99,11 @@ class TailReader:
         deliver: Callable[[Batch | Lost | None], None],
         *,
         look_around_s: float = LOOK_AROUND_S,
+        start: Mapping[int, int] | None = None,
     ) -> None:
         """Create the consumer; ``deliver`` is safe to call from a thread, None says "ended".
+
+        ``start``: offsets to begin at, by partition; the others begin at their beginning.
 
         Raises:
             ConfigError: librdkafka does not accept a value.
@@ -109,6 +112,7 @@ class TailReader:
         self._partitions = partitions
         self._deliver = deliver
         self._look_around_s = look_around_s
+        self._start = dict(start or {})
         self._voice = ClientVoice(f"{conf['client.id']} reader")
         self._may_deliver = threading.Semaphore(BATCHES_AHEAD)
         self._is_stopping = threading.Event()
@@ -145,7 +149,7 @@ class TailReader:
         try:
             self._look_up_leaders()
             places = [
-                TopicPartition(self._topic, each, OFFSET_BEGINNING)
+                TopicPartition(self._topic, each, self._start.get(each, OFFSET_BEGINNING))
                 for each in range(self._partitions)
             ]
             self._consumer.assign(places)

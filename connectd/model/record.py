@@ -171,11 +171,24 @@ class RecordList:
 
 
 @dataclass(frozen=True)
+class DeliveredElsewhere:
+    """Records that Kafka has acknowledged to somebody who works for this task (a job on Spark).
+
+    ``skipped`` more failed and were tolerated.
+    """
+
+    records: int
+    topics: tuple[str, ...] = ()
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
 class RecordBatch:
     """A page of one source partition, and the position after it.
 
     Promise of the sender: batches of one partition come in source order. An empty payload moves the
-    position alone (a filtered page, a heartbeat).
+    position alone (a filtered page, a heartbeat); ``delivered`` tells of records that lie before
+    it and took another way.
     """
 
     source_partition: SourcePartition
@@ -183,6 +196,7 @@ class RecordBatch:
     payload: BatchPayload
     on_acked: Callable[[], None] | None = None
     """Called on the loop when this and all earlier batches of the partition are acknowledged."""
+    delivered: DeliveredElsewhere | None = None
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,17 @@ class FailureReports:
             )
         self._statistics = statistics
 
+    def count_skipped(self, records: int) -> None:
+        """Count records that somebody else has skipped, and reported, for this task."""
+        if records:
+            self._statistics = replace(
+                self._statistics,
+                record_failures=self._statistics.record_failures + records,
+                record_errors=self._statistics.record_errors + records,
+                records_skipped=self._statistics.records_skipped + records,
+                last_error_timestamp_ms=wall_ms(self._clock),
+            )
+
     def statistics(self) -> ErrorStatistics:
         """Counters since the start."""
         return self._statistics

@@ -33,7 +33,14 @@ from connectd.errors import FatalTaskError, InvariantError, RetriableError, Topi
 from connectd.kafka import producer as kafka_producer
 from connectd.kafka.page import FAILURES_MAX
 from connectd.model.cluster import Config
-from connectd.model.record import Emission, Seal, SourceOffset, SourcePartition
+from connectd.model.record import (
+    DeliveredElsewhere,
+    Emission,
+    RecordBatch,
+    Seal,
+    SourceOffset,
+    SourcePartition,
+)
 from connectd.model.states import LifecycleEvent
 from connectd.pipeline.committer import Committer, OffsetWriter
 from connectd.pipeline.encoder_thread import EncoderThread
@@ -43,7 +50,7 @@ from connectd.pipeline.frontier import AckFrontier, FrontierEntry
 from connectd.pipeline.preparation import Encoder, PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
-from connectd.plugins.spi import SourceTask, TaskContext
+from connectd.plugins.spi import SourceTask, TaskContext, WatchesPauses
 
 _log = structlog.get_logger(__name__)
 
@@ -203,11 +210,16 @@ class SourceTaskRunner:
 
     def pause(self) -> None:
         """Stop polling; what is under way goes on."""
-        self._running.set(False)
+        self._set_running(False)
 
     def resume(self) -> None:
         """Poll again."""
-        self._running.set(True)
+        self._set_running(True)
+
+    def _set_running(self, is_running: bool) -> None:
+        self._running.set(is_running)
+        if isinstance(self._task, WatchesPauses):
+            self._task.set_running(is_running)
 
     def signal_stop(self) -> None:
         """Ask for the end; ``run`` returns when everything is wound down."""
@@ -269,6 +281,8 @@ class SourceTaskRunner:
             on_committed=emission.on_committed if isinstance(emission, Seal) else None,
         )
         if isinstance(emission, Seal) or len(emission.payload) == 0:
+            if isinstance(emission, RecordBatch) and emission.delivered is not None:
+                self._count_delivered(emission.delivered)
             entry.resolve()
             return
         if self._producer is None:
@@ -294,6 +308,11 @@ class SourceTaskRunner:
             raise
         if encoding.ended_by is not None:
             raise encoding.ended_by  # its first part is on its way; nothing may follow
+
+    def _count_delivered(self, delivered: DeliveredElsewhere) -> None:
+        self._acked += delivered.records
+        self._failures.count_skipped(delivered.skipped)
+        self._report_topics(delivered.topics)
 
     def _on_settled(self) -> None:
         self._in_flight -= 1

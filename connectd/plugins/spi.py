@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from connectd.aio.clock import Clock
 from connectd.aio.scheduler import PollScheduler
@@ -198,6 +198,21 @@ class SourceTask(Protocol):
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """Progress of every input, for people to look at."""
+        ...
+
+
+@runtime_checkable
+class WatchesPauses(Protocol):
+    """A source task that is told when it is paused and resumed, beside not being polled.
+
+    For one that has others work for it: they are to rest too.
+    """
+
+    def set_running(self, is_running: bool) -> None:
+        """Paused (False) or resumed. Does not wait; may be called before ``start`` has ended.
+
+        What it raises fails the task when that is polled next.
+        """
         ...
 
 

@@ -22,6 +22,7 @@ class WatchedTask:
         self._task = task
         self._class = f"{type(task).__module__}.{type(task).__qualname__}"
         self._title = f"task {task_id} ({self._class})"
+        self._failure: Exception | None = None
 
     async def start(self, context: spi.TaskContext, config: Config) -> None:
         """See ``spi.SourceTask``."""
@@ -30,6 +31,8 @@ class WatchedTask:
 
     async def poll(self) -> Sequence[Emission]:
         """See ``spi.SourceTask``."""
+        if self._failure is not None:
+            raise self._failure
         method = f"{self._class}.poll"
         with foreign(f"polling {self._title}"):
             polled = await answers.awaited(method, self._task.poll())
@@ -39,6 +42,15 @@ class WatchedTask:
         """See ``spi.SourceTask``."""
         with foreign(f"stopping {self._title}"):
             await answers.awaited(f"{self._class}.stop", self._task.stop())
+
+    def set_running(self, is_running: bool) -> None:
+        """See ``spi.WatchesPauses``; most tasks do not watch them."""
+        if isinstance(self._task, spi.WatchesPauses):
+            with foreign(f"pausing {self._title}"):
+                try:
+                    self._task.set_running(is_running)
+                except Exception as error:
+                    self._failure = error
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""

@@ -33,7 +33,7 @@ class RemoteControl:
             raise ValueError(f"control of a fake at {url}: expected http://host:port")
         self._host, self._port = parts.hostname, parts.port
 
-    def run(self, command: str, **arguments: object) -> Any:
+    def run(self, command: str, /, **arguments: object) -> Any:
         """Run one command; its result.
 
         Raises:

@@ -18,10 +18,13 @@ from connectd.aws.settings import AccountIdEndpointMode, AwsSettings
 from connectd.configdef import parsing
 from connectd.configdef.definition import ConfigDef
 from connectd.connectors.dynamodb.config_keys import AWS_KEYS, CONNECTOR_KEYS, SCAN_KEYS
+from connectd.connectors.dynamodb.config_keys_spark import SPARK_KEYS
 from connectd.connectors.dynamodb.config_keys_stream import MESSAGE_KEYS, STREAM_KEYS
 from connectd.errors import ConfigError
 
-CONFIG_DEF: Final = ConfigDef([*AWS_KEYS, *CONNECTOR_KEYS, *SCAN_KEYS, *STREAM_KEYS, *MESSAGE_KEYS])
+CONFIG_DEF: Final = ConfigDef(
+    [*AWS_KEYS, *CONNECTOR_KEYS, *SCAN_KEYS, *SPARK_KEYS, *STREAM_KEYS, *MESSAGE_KEYS]
+)
 
 JAVA_CLASS_NAMES: Final = frozenset(
     {
@@ -66,9 +69,20 @@ class TagSelector:
     env_value: str
 
 
+class ScanEngine(Enum):
+    """Who scans a table."""
+
+    AUTO = "auto"
+    DAEMON = "daemon"
+    SPARK = "spark"
+
+
 @dataclass(frozen=True)
 class ScanSettings:
-    """INIT_SYNC. ``segments`` 0: by size; ``page_size`` 0: 1 MB; ``capacity_units`` 0: by share."""
+    """INIT_SYNC. ``segments`` 0: by size; ``page_size`` 0: 1 MB; ``capacity_units`` 0: by share.
+
+    ``spark_from_items`` 0: the number of items does not matter.
+    """
 
     skip: bool
     start_position: StartPosition
@@ -79,6 +93,9 @@ class ScanSettings:
     page_size: int
     consistent_read: bool
     max_age_ms: int
+    engine: ScanEngine
+    spark_from_bytes: int
+    spark_from_items: int
 
 
 @dataclass(frozen=True)
@@ -255,6 +272,9 @@ def _scan(parsed: parsing.ParsedConfig) -> ScanSettings:
         page_size=parsed.integer("init.sync.page.size"),
         consistent_read=parsed.boolean("init.sync.consistent.read"),
         max_age_ms=parsed.integer("init.sync.max.age.ms"),
+        engine=ScanEngine(parsed.string("init.sync.engine")),
+        spark_from_bytes=parsed.integer("init.sync.spark.threshold.bytes"),
+        spark_from_items=parsed.integer("init.sync.spark.threshold.items"),
     )
 
 

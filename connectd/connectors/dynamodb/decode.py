@@ -36,6 +36,10 @@ class _ScanBody(msgspec.Struct, rename="pascal"):
     consumed_capacity: _ConsumedCapacity | None = None
 
 
+class _ItemBody(msgspec.Struct, rename="pascal"):
+    item: Raw = Raw()
+
+
 class ScanPage(msgspec.Struct, frozen=True):
     """One page of a scan segment.
 
@@ -120,6 +124,7 @@ class RecordsPage(msgspec.Struct, frozen=True):
 
 
 _scan_decoder = msgspec.json.Decoder(_ScanBody)
+_item_decoder = msgspec.json.Decoder(_ItemBody)
 _records_decoder = msgspec.json.Decoder(_RecordsBody)
 
 
@@ -141,6 +146,19 @@ def decode_scan_page(body: bytes) -> ScanPage:
         count=page.count,
         scanned_count=page.scanned_count,
     )
+
+
+def decode_item(body: bytes) -> Raw | None:
+    """The item of a GetItem response; None: there is none.
+
+    Raises:
+        ConvertError: the body is not a GetItem response.
+    """
+    try:
+        item = _item_decoder.decode(body).item
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _refuse("GetItem", body, error)
+    return None if _json_or_none(item) is None else item
 
 
 def decode_records_page(body: bytes) -> RecordsPage:

@@ -79,6 +79,7 @@ def new_scan(
     *,
     now_ms: int,
     after: TableState | None = None,
+    on_spark: bool = False,
 ) -> TableState:
     """The state of a scan that begins now; ``after`` is the state before a resync.
 
@@ -89,7 +90,9 @@ def new_scan(
         table=description.name,
         init_sync=InitSyncState.RUNNING,
         init_sync_start_ms=max(now_ms, previous_ms + 1),
-        total_segments=segments_for(description.size_bytes, config.scan.segments),
+        total_segments=segments_for(
+            description.size_bytes, config.scan.segments, on_spark=on_spark
+        ),
         gaps=after.gaps if after else 0,
         gap_ms=after.gap_ms if after else None,
         resyncs=after.resyncs if after else 0,

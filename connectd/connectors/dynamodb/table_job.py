@@ -3,7 +3,8 @@
 The phase machine is ``phases``; what each phase does:
 
 * DISCOVERY: describe the table, read what is stored, decide what comes first (``opening``).
-* INIT_SYNC: wait for the start delay, make the state and the stream's baseline durable, ``scan``.
+* INIT_SYNC: wait for the start delay, make the state and the stream's baseline durable,
+  ``scanning``.
 * SYNC: ``stream_sync``, until a gap.
 * RESYNC: make the start of another scan durable, before anything of the old state is given up.
 
@@ -27,7 +28,7 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
-from connectd.connectors.dynamodb import gap_policy, lineage, opening, stored_table
+from connectd.connectors.dynamodb import gap_policy, lineage, opening, scanning, stored_table
 from connectd.connectors.dynamodb.config import StartPosition
 from connectd.connectors.dynamodb.discovery import stream_problem
 from connectd.connectors.dynamodb.emission_queue import REMOVED
@@ -38,7 +39,6 @@ from connectd.connectors.dynamodb.offsets import SegmentPosition, ShardPosition,
 from connectd.connectors.dynamodb.opening import OpeningKind
 from connectd.connectors.dynamodb.phases import Phase, PhaseEvent, next_phase
 from connectd.connectors.dynamodb.plan import TablePlan
-from connectd.connectors.dynamodb.scan import TableScan, make_pacer
 from connectd.connectors.dynamodb.service_time import ask_time
 from connectd.connectors.dynamodb.shard_reader import ReadingRules
 from connectd.connectors.dynamodb.source_api import StreamDescription, TableDescription
@@ -220,20 +220,43 @@ class TableJob:
         if self._is_delayed:
             await self._delay()
         description = await self._describe()
-        if self._is_delayed:
-            self._is_delayed = False
-            self._state = opening.new_scan(description, scope.config, now_ms=scope.time.now_ms())
-        state = self._require_state()
-        scope.progress.enter("INIT_SYNC")
-        scope.progress.items_estimated = description.item_count
-        await self._commit_state(state)
-        await self._lay_baseline()
-        segments = state.total_segments or 1
-        pacer = make_pacer(scope, description, segments)
-        scan = TableScan(scope, self._require_plan(), state, self._segments, pacer)
-        self._state = await scan.run()
+        choice = self._choose_engine(description)
+        async with scanning.turn_of(scope, choice) as turn:
+            if turn is not None:
+                description = await self._describe()  # it may have been waited for
+            if self._is_delayed:
+                self._is_delayed = False
+                self._state = self._new_scan(description, choice)
+            state = self._require_state()
+            scope.progress.enter("INIT_SYNC")
+            scope.progress.items_estimated = description.item_count
+            await self._commit_state(state)
+            await self._lay_baseline()
+            self._state = await scanning.scan_table(
+                scope, description, self._require_plan(), state, self._segments, choice, turn
+            )
         self._segments = {}
         self._enter(PhaseEvent.SCAN_FINISHED)
+
+    def _new_scan(
+        self,
+        description: TableDescription,
+        choice: scanning.EngineChoice,
+        after: TableState | None = None,
+    ) -> TableState:
+        """The state of a scan that begins now."""
+        scope = self._scope
+        return opening.new_scan(
+            description,
+            scope.config,
+            now_ms=scope.time.now_ms(),
+            after=after,
+            on_spark=choice.on_spark,
+        )
+
+    def _choose_engine(self, description: TableDescription) -> scanning.EngineChoice:
+        scope = self._scope
+        return scanning.choose_engine(scope.config.scan, description, scope.hand_off)
 
     async def _delay(self) -> None:
         delay_s = self._scope.config.scan.delay_s
@@ -345,9 +368,7 @@ class TableJob:
         scope.progress.enter("RESYNC", "preparing another INIT_SYNC after a gap")
         before = self._require_state()
         description = await self._describe()
-        state = opening.new_scan(
-            description, scope.config, now_ms=scope.time.now_ms(), after=before
-        )
+        state = self._new_scan(description, self._choose_engine(description), after=before)
         await self._commit_state(replace(state, resyncs=before.resyncs + 1))
         self._remove_positions(self._positions.keys())
         self._positions = {}

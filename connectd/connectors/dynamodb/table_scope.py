@@ -18,8 +18,10 @@ from connectd.aio.clock import Clock
 from connectd.aio.scheduler import PollScheduler
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.emission_queue import EmissionQueue
+from connectd.connectors.dynamodb.scan_progress import ScanProgress
 from connectd.connectors.dynamodb.service_time import ServiceTime
 from connectd.connectors.dynamodb.source_api import SourceApi
+from connectd.connectors.dynamodb.spark_engine import HandOff
 from connectd.errors import RetriableError
 
 _log = structlog.get_logger(__name__)
@@ -74,12 +76,15 @@ class TableProgress:
     gaps: int = 0
     last_read_s: float | None = None
     troubles: dict[str, Trouble] = field(default_factory=dict)
+    scan: ScanProgress | None = None
+    """Of the scan that is under way."""
 
     def enter(self, state: str, note: str = "") -> None:
-        """Show another state; troubles of the one before are over."""
+        """Show another state; troubles of the one before are over, and so is its scan."""
         self.state = state
         self.note = note
         self.troubles.clear()
+        self.scan = None
 
     def reason(self) -> str:
         """Why the table is not where it should be, or "" when nothing is wrong."""
@@ -127,6 +132,7 @@ class TableProgress:
             "shards_waiting": self.shards_waiting,
             "gaps": self.gaps,
             "last_read_age_s": None if age_s is None else round(age_s, 3),
+            "scan": None if self.scan is None else self.scan.row(now_s),
         }
 
 
@@ -141,6 +147,8 @@ class TableScope:
     scheduler: PollScheduler
     queue: EmissionQueue
     progress: TableProgress
+    hand_off: HandOff | None = None
+    """To Spark; None: this worker has no way there."""
 
     @property
     def table(self) -> str:

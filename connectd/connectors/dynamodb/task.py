@@ -15,11 +15,13 @@ import structlog
 
 from connectd.aio.backoff import Backoff, retry
 from connectd.aio.jobs import JobGroup
+from connectd.aio.toggles import Toggle
 from connectd.aws.clients import AwsClientPool
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.emission_queue import EmissionQueue
 from connectd.connectors.dynamodb.service_time import ServiceTime
 from connectd.connectors.dynamodb.source_api import SourceApi, SourceApiPool
+from connectd.connectors.dynamodb.spark_engine import HandOff, SparkEngine
 from connectd.connectors.dynamodb.table_job import TableJob
 from connectd.connectors.dynamodb.table_scope import TableProgress, TableScope
 from connectd.errors import ConfigError, FatalTaskError
@@ -60,7 +62,7 @@ def _by_table(
 
 
 class DynamoDbSourceTask:
-    """Implements ``plugins.spi.SourceTask``."""
+    """Implements ``plugins.spi.SourceTask`` and ``WatchesPauses``."""
 
     def __init__(self) -> None:
         self._context: TaskContext | None = None
@@ -70,6 +72,7 @@ class DynamoDbSourceTask:
         self._jobs: JobGroup | None = None
         self._progress: dict[str, TableProgress] = {}
         self._failed: set[str] = set()
+        self._running = Toggle(is_on=True)
 
     async def start(self, context: TaskContext, config: Config) -> None:
         """Open clients, read the stored offsets, start a job per table."""
@@ -85,6 +88,10 @@ class DynamoDbSourceTask:
             f"{context.connector}-{context.task}/tables", on_failure=self._on_table_failure
         )
         time = ServiceTime(services.clock)
+        spark: SparkEngine | None = services.resources.get(SparkEngine)
+        hand_off = (
+            None if spark is None else HandOff(spark, context.connector, config, self._running)
+        )
         stored = _by_table(context.offsets.all())
         for table in tables:
             progress = TableProgress(table, settings.messages.topic(table))
@@ -97,6 +104,7 @@ class DynamoDbSourceTask:
                 scheduler=services.scheduler,
                 queue=queue,
                 progress=progress,
+                hand_off=hand_off,
             )
             job = TableJob(scope, stored.get(table, {}))
             self._jobs.spawn(table, self._run_table(job, progress), service=True)
@@ -124,6 +132,10 @@ class DynamoDbSourceTask:
         """
         assert self._queue is not None
         return await self._queue.take()
+
+    def set_running(self, is_running: bool) -> None:
+        """See ``plugins.spi.WatchesPauses``: what scans for us elsewhere rests while we do."""
+        self._running.set(is_running)
 
     async def stop(self) -> None:
         """Stop all tables and give the clients back."""

@@ -183,6 +183,8 @@ class Rig:
     @is_paused.setter
     def is_paused(self, value: bool) -> None:
         self._running.set(not value)
+        if self.task is not None:
+            self.task.set_running(not value)
 
     async def start(self) -> None:
         self._frontier = AckFrontier()

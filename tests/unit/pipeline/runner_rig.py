@@ -117,6 +117,7 @@ class ScriptedTask:
         self.polls = 0
         self.is_started = self.is_stopped = False
         self.rows: list[dict[str, object]] = []
+        self.is_told: list[bool] = []
 
     async def start(self, context: TaskContext, config: Config) -> None:
         self.is_started = True
@@ -130,6 +131,9 @@ class ScriptedTask:
         if isinstance(step, Exception):
             raise step
         return [step]
+
+    def set_running(self, is_running: bool) -> None:
+        self.is_told.append(is_running)
 
     def give(self, *emissions: Emission) -> None:
         self.script.extend(emissions)

@@ -17,6 +17,9 @@ from connectd.errors import (
 )
 from connectd.kafka.producer import RecordFailure
 from connectd.model.record import (
+    DeliveredElsewhere,
+    RecordBatch,
+    RecordList,
     RoutedPage,
     RoutedRecord,
     Seal,
@@ -217,6 +220,35 @@ def test_a_paused_task_is_not_polled_and_goes_on_where_it_was() -> None:
         assert rig.events[-1] is LifecycleEvent.RESUMED
         assert len(rig.producer.sent) == 3
         await rig.end()
+
+    virtual(scenario)
+
+
+def test_a_task_that_watches_pauses_is_told_of_them_at_once() -> None:
+    async def scenario() -> None:
+        rig = Rig([])
+        await rig.begin()
+        rig.runner.pause()
+        rig.runner.resume()
+        assert rig.task.is_told == [False, True]
+        await rig.end()
+
+    virtual(scenario)
+
+
+def test_records_that_took_another_way_are_counted_and_their_topics_reported() -> None:
+    async def scenario() -> None:
+        elsewhere = DeliveredElsewhere(records=7, topics=("a", "b"), skipped=2)
+        rig = Rig([RecordBatch(SHARD, {"n": 1}, RecordList(()), delivered=elsewhere)])
+        await rig.begin()
+        statistics = rig.runner.statistics()
+        assert statistics.records_acked == 7
+        assert statistics.errors.records_skipped == 2
+        assert statistics.errors.record_errors == 2
+        assert rig.topics == ["a", "b"]
+        assert rig.producer.sent == []
+        await rig.end()
+        assert rig.committed == [{"n": 1}]
 
     virtual(scenario)
 

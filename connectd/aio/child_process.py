@@ -1,0 +1,307 @@
+"""Another program as a child of this process: started, listened to, and ended for certain.
+
+A child leads a session of its own. No key pressed at our terminal reaches it, and whatever it
+starts in turn belongs to that session and ends with it: also what has left its process group, as
+the Python workers of Spark do. When the child itself has ended, what it has left behind is killed.
+
+The way out is a ladder: SIGTERM to the group, a grace period, SIGKILL to the whole session. It is
+climbed when the ``async with`` block is left, for whatever reason, and to its last rung even if it
+is cancelled meanwhile: a second cancellation only skips the grace period.
+
+Memory is bounded: lines that nobody takes stop the reading of standard output, so that the child
+waits; of standard error the newest lines are kept. Longer lines are cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+import structlog
+
+_log = structlog.get_logger(__name__)
+
+LINE_BYTES_MAX: Final = 65_536
+LINES_HELD_MAX: Final = 1_000
+"""Lines of standard output that wait to be taken before reading stops."""
+
+TAIL_LINES: Final = 50
+_TAIL_LINE_CHARS: Final = 1_000
+_LEFT_BEHIND_S: Final = 1.0
+"""How long what a child has left behind may go on writing to the child's output."""
+
+_KILLED_S: Final = 10.0
+"""A killed process is gone by then, unless the kernel itself is stuck."""
+
+_STDOUT, _STDERR = 1, 2
+_PROC: Final = Path("/proc")
+
+
+@dataclass(frozen=True)
+class ChildCommand:
+    """What to run: a program by its path, with its arguments, and its whole environment."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+class ChildProcess(asyncio.SubprocessProtocol):
+    """A running child; see the module's docstring. Made by ``running``, used on its loop."""
+
+    def __init__(self, *, grace_s: float) -> None:
+        self.pid = 0
+        self._grace_s = grace_s
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._lines: deque[str] = deque()
+        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._splitters = {_STDOUT: _LineSplitter(), _STDERR: _LineSplitter()}
+        self._open_pipes = {_STDOUT, _STDERR}
+        self._is_reading = True
+        self._is_heard = True
+        self._has_news = asyncio.Event()
+        self._has_exited = asyncio.Event()
+        self._are_pipes_closed = asyncio.Event()
+        self._ending: asyncio.Future[None] | None = None
+
+    # -- what the owner calls -------------------------------------------------------------------
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Standard output, line by line, until the child and all of its own have closed it."""
+        while True:
+            while self._lines:
+                line = self._lines.popleft()
+                self._update_reading()
+                yield line
+            if _STDOUT not in self._open_pipes:
+                return
+            self._has_news.clear()
+            await self._has_news.wait()
+
+    async def wait(self) -> int:
+        """Wait for its end; its exit code, or minus the signal that ended it."""
+        await self._has_exited.wait()
+        assert self._transport is not None
+        code = self._transport.get_returncode()
+        assert code is not None
+        return code
+
+    def keep(self, line: str) -> None:
+        """Put a line of standard output among those of standard error."""
+        self._tail.append(line[:_TAIL_LINE_CHARS])
+
+    def tail(self) -> list[str]:
+        """The newest lines of standard error and what was kept, the oldest first."""
+        return list(self._tail)
+
+    def ask_to_end(self, *, grace_s: float) -> None:
+        """SIGTERM now, SIGKILL after the grace period. Its lines can still be read."""
+        if self._ending is None and not self._has_exited.is_set():
+            self._ending = asyncio.ensure_future(self._climb(grace_s))
+
+    # -- what the loop calls --------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Started."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self.pid = self._transport.get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Output."""
+        for line in self._splitters[fd].feed(data):
+            self._on_line(fd, line)
+        self._update_reading()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """The last one that could write there has closed it."""
+        rest = self._splitters[fd].rest()
+        if rest:
+            self._on_line(fd, rest)
+        self._open_pipes.discard(fd)
+        self._has_news.set()
+        if not self._open_pipes:
+            self._are_pipes_closed.set()
+
+    def process_exited(self) -> None:
+        """The child itself is gone."""
+        self._has_exited.set()
+
+    def _on_line(self, fd: int, line: str) -> None:
+        if fd == _STDERR:
+            self.keep(line)
+        elif self._is_heard:
+            self._lines.append(line)
+            self._has_news.set()
+
+    def _update_reading(self) -> None:
+        """Read on while there is room; a child that nobody hears out must not wait for us."""
+        wants = not self._is_heard or len(self._lines) < LINES_HELD_MAX
+        if wants is self._is_reading or _STDOUT not in self._open_pipes:
+            return
+        assert self._transport is not None
+        pipe = cast("asyncio.ReadTransport", self._transport.get_pipe_transport(_STDOUT))
+        if wants:
+            pipe.resume_reading()
+        else:
+            pipe.pause_reading()
+        self._is_reading = wants
+
+    # -- the end --------------------------------------------------------------------------------
+
+    async def sweep_after_exit(self) -> None:
+        """Wait for the child's end, then see to it that nothing of it stays."""
+        await self._has_exited.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEFT_BEHIND_S):
+                await self._are_pipes_closed.wait()
+        self.kill()
+
+    async def end(self) -> None:
+        """Climb the ladder to its end and let go of everything."""
+        self._is_heard = False
+        self._lines.clear()
+        self._update_reading()
+        try:
+            if not self._has_exited.is_set():
+                await self._climb(self._grace_s)
+        finally:
+            self.kill()
+            if self._ending is not None:
+                self._ending.cancel()
+        try:
+            async with asyncio.timeout(_KILLED_S):
+                await self._has_exited.wait()
+        except TimeoutError:
+            _log.error("a child process could not be killed", pid=self.pid)
+        assert self._transport is not None
+        self._transport.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEFT_BEHIND_S):
+                await self._are_pipes_closed.wait()
+
+    async def _climb(self, grace_s: float) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                await self._has_exited.wait()
+        if not self._has_exited.is_set():
+            self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL to every process of the session."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        for pid in session_members(self.pid):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@asynccontextmanager
+async def running(command: ChildCommand, *, grace_s: float) -> AsyncIterator[ChildProcess]:
+    """Run a child for as long as the block lasts; standard input is empty.
+
+    Raises:
+        OSError: the program cannot be started.
+    """
+    child = await _started(command, grace_s)
+    sweep = asyncio.ensure_future(child.sweep_after_exit())
+    try:
+        yield child
+    finally:
+        await _to_the_end(child.end(), on_cancel=child.kill)
+        sweep.cancel()
+        await asyncio.gather(sweep, return_exceptions=True)
+
+
+def session_members(session: int, proc: Path = _PROC) -> list[int]:
+    """The living processes of a session; none where the system does not tell (no ``/proc``)."""
+    found = []
+    for stat in proc.glob("[0-9]*/stat"):
+        try:
+            # After the name, which may hold anything but ends with ")": state, ppid, pgrp, session.
+            fields = stat.read_bytes().rpartition(b")")[2].split()
+        except OSError:  # gone by now
+            continue
+        if len(fields) > 3 and fields[0] not in (b"Z", b"X") and int(fields[3]) == session:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def process_start(pid: int, proc: Path = _PROC) -> str | None:
+    """When a process began, in the kernel's ticks: with its id, it names a process for good.
+
+    None: there is no such process, or the system does not tell.
+    """
+    try:
+        fields = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return fields[19].decode() if len(fields) > 19 else None
+
+
+class _LineSplitter:
+    """From chunks to lines, of which none is longer than ``LINE_BYTES_MAX``."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def feed(self, data: bytes) -> Sequence[str]:
+        *whole, held = (self._held + data).split(b"\n")
+        self._held = held[:LINE_BYTES_MAX]
+        return [_text(line) for line in whole]
+
+    def rest(self) -> str:
+        """The last line, if nothing ended it."""
+        held, self._held = self._held, b""
+        return _text(held)
+
+
+def _text(line: bytes) -> str:
+    return line[:LINE_BYTES_MAX].removesuffix(b"\r").decode(errors="replace")
+
+
+async def _started(command: ChildCommand, grace_s: float) -> ChildProcess:
+    """Start it; if that is cancelled meanwhile, what was started is killed."""
+    loop = asyncio.get_running_loop()
+    start = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: ChildProcess(grace_s=grace_s),
+            *command.argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            env=dict(command.env),
+            start_new_session=True,
+        )
+    )
+    try:
+        _, child = await asyncio.shield(start)
+    except asyncio.CancelledError:
+        await asyncio.wait({start})
+        if start.exception() is None:
+            child = start.result()[1]
+            child.kill()
+            await _to_the_end(child.end(), on_cancel=child.kill)
+        raise
+    return child
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None], *, on_cancel: Callable[[], None]) -> None:
+    """Await work that is not to be cancelled; a cancellation is passed on after it."""
+    job = asyncio.ensure_future(work)
+    is_cancelled = False
+    while not job.done():
+        try:
+            await asyncio.wait({job})
+        except asyncio.CancelledError:
+            is_cancelled = True
+            on_cancel()
+    job.result()
+    if is_cancelled:
+        raise asyncio.CancelledError

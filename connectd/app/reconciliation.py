@@ -1,0 +1,476 @@
+"""``connectd reconcile``: one table of one connector against its topic, once.
+
+The table is scanned and its topics are read at the same time; both sides go into a file of digests
+(``digest_file``). What differs at the end is looked at again until it agrees or has differed for
+``settle_s`` (``second_look``). A repair reads every item that still differs once more, writes what
+the connector would write of it, waits for all acknowledgements, and compares everything again.
+
+Nothing of this is known to a running worker: positions are not touched, and a repair's records
+stand among the worker's own. An item that changes between its reading and the acknowledgement may
+therefore be overtaken by its older state; the comparison that follows every repair says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from connectd.aio.clock import Clock
+from connectd.app.expected_records import ExpectedRecords
+from connectd.app.reconcile_on_spark import SparkLook
+from connectd.connectors.dynamodb import reconciling
+from connectd.connectors.dynamodb.decode import Raw
+from connectd.connectors.dynamodb.digest_file import DigestFile, Expected, Found
+from connectd.connectors.dynamodb.reconciling import (
+    Compared,
+    Counts,
+    Difference,
+    KeyReader,
+    Repaired,
+    Report,
+    StateReader,
+)
+from connectd.connectors.dynamodb.second_look import Candidate, SecondLook
+from connectd.connectors.dynamodb.table_reading import TableReading
+from connectd.errors import (
+    AccessDeniedError,
+    BrokerUnavailableError,
+    ConfigError,
+    ConnectdError,
+    NotFoundError,
+)
+from connectd.kafka.following import TopicFollower
+from connectd.kafka.log import first_error
+from connectd.kafka.page import SendJob, SendResult
+from connectd.kafka.producer import PageProducer
+from connectd.kafka.tailing import LogRecord
+from connectd.model.record import RoutedPage, RoutedRecord
+
+CANDIDATES_MAX: Final = 200_000
+"""Keys that are looked at a second time: what a busy table changes in an hour, and 100 MB of
+memory. A topic that differs in more of them is not merely behind."""
+
+CHUNK_KEYS: Final = 256
+"""Items read again, or repaired, at once."""
+
+ACK_S: Final = 120.0
+"""How long a repair waits for Kafka to acknowledge one chunk."""
+
+LOOK_AGAIN_S: Final = 1.0
+
+OnProgress = Callable[[str, int, int | None], None]
+"""Told of a step, how much of it is done, and of how much (None: nobody knows)."""
+
+
+OpenFollower = Callable[
+    [str, Callable[[Sequence[LogRecord]], None], Mapping[int, int] | None], TopicFollower
+]
+"""For a topic: who hears of its records, and where to begin (None: at the beginning)."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller wants. ``topics``: those to be read beside the ones that records go to."""
+
+    settle_s: float
+    shown: int
+    topics: tuple[str, ...] = ()
+    spill: Path | None = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a comparison is made with; their owner closes them (``reconcile_wiring``)."""
+
+    clock: Clock
+    table: TableReading
+    expected: ExpectedRecords
+    states: StateReader
+    keys: KeyReader
+    own_topic: str | None
+    """The topic without transforms; None where a transform may name another."""
+    open_follower: OpenFollower
+    open_producer: Callable[[], PageProducer]
+    spark: SparkLook | None = None
+    """Does the first look, if the user wants that."""
+
+
+class Reconciliation:
+    """Compares, and repairs; see the module's docstring."""
+
+    def __init__(
+        self, connector: str, table: str, parts: Parts, wishes: Wishes, on_progress: OnProgress
+    ) -> None:
+        self._connector = connector
+        self._table = table
+        self._parts = parts
+        self._wishes = wishes
+        self._on_progress = on_progress
+
+    async def compare(self) -> Report:
+        """One comparison.
+
+        Raises:
+            ConnectdError: table or topic cannot be read; what could not be compared is not told of.
+        """
+        return await self._compare(None)
+
+    async def repair(self) -> Report:
+        """Compare, write what is missing, stale or extra, and compare again.
+
+        Raises:
+            ConnectdError: as ``compare``, or Kafka does not take the records.
+        """
+        repaired: list[Repaired] = []
+
+        async def mend(digests: DigestFile) -> None:
+            repair = _Repair(self._parts, digests, self._on_progress)
+            repaired.append(await repair.run())
+
+        report = await self._compare(mend)
+        if not repaired:
+            return replace(report, repaired=Repaired(0, 0))
+        return replace(await self._compare(None), repaired=repaired[0])
+
+    async def _compare(self, mend: Callable[[DigestFile], Awaitable[None]] | None) -> Report:
+        async with AsyncExitStack() as stack:
+            digests = stack.enter_context(DigestFile(self._wishes.spill))
+            comparison = _Comparison(
+                self._table, self._parts, self._wishes, digests, self._on_progress
+            )
+            stack.push_async_callback(comparison.close)
+            report = await comparison.run(self._connector)
+            if mend is not None and not report.is_equal:
+                if comparison.denied is not None:
+                    raise comparison.denied
+                await comparison.close()
+                await mend(digests)
+            return report
+
+
+class _Comparison:
+    """The state of one comparison."""
+
+    def __init__(
+        self,
+        table: str,
+        parts: Parts,
+        wishes: Wishes,
+        digests: DigestFile,
+        on_progress: OnProgress,
+    ) -> None:
+        self._table = table
+        self._parts = parts
+        self._wishes = wishes
+        self._digests = digests
+        self._on_progress = on_progress
+        self._followers: dict[str, TopicFollower] = {}
+        self._look: SecondLook | None = None
+        self._compared = Compared.DOCUMENTS
+        self._foreign = self._items = self._looked_at = 0
+        self._policies: dict[str, str | None] = {}
+        self.denied: ConnectdError | None = None
+
+    async def run(self, connector: str) -> Report:
+        parts = self._parts
+        parts.expected.skipped = 0
+        topics = (*([parts.own_topic] if parts.own_topic else []), *self._wishes.topics)
+        if parts.spark is None:
+            elsewhere = Counts()
+            await self._first_look(topics)
+        else:
+            elsewhere = await self._first_look_on_spark(parts.spark, topics)
+        await self._look_again()
+        here = replace(
+            self._digests.counts(),
+            records=sum(each.records for each in self._followers.values()),
+            skipped=parts.expected.skipped,
+            foreign=self._foreign,
+        )
+        counts = here.plus(elsewhere)
+        counts = replace(counts, unchecked=counts.different - self._looked_at)
+        differences = self._digests.differences(self._wishes.shown)
+        return Report(
+            connector=connector,
+            table=self._table,
+            topics=tuple(sorted(self._followers)),
+            compared=self._compared,
+            counts=counts,
+            differences=tuple(map(self._named, differences)),
+            notes=tuple(self._notes(counts)),
+        )
+
+    async def close(self) -> None:
+        followers, self._followers = self._followers, {}
+        for follower in followers.values():
+            await follower.close()
+
+    # -- both sides -----------------------------------------------------------------------------
+
+    async def _first_look(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            await self._follow(topic)
+        await self._read_table()
+        for topic, follower in self._followers.items():
+            await self._read_topic(topic, follower)
+
+    async def _first_look_on_spark(self, spark: SparkLook, topics: Sequence[str]) -> Counts:
+        """Returns what is not in the file of digests: there are only keys that differ."""
+        if not topics:
+            raise ConfigError(
+                "transforms may choose the topics of this connector, and Spark must know them "
+                "before; name every one with --topic"
+            )
+        ends = {}
+        for topic in topics:
+            with _named_topic(topic):
+                ends[topic] = await self._parts.open_follower(topic, _ignore, None).ends()
+        self._on_progress("starting Spark", 0, None)
+        look = await spark(ends, CANDIDATES_MAX, lambda step: self._on_progress(step, 0, None))
+        self._compared = look.compared
+        self._digests.expect(
+            Expected(each.key_id, each.topic, each.key, each.item_key, each.expected)
+            for each in look.differences
+        )
+        self._digests.settle(look.differences)
+        elsewhere = look.counts.minus(self._digests.counts())
+        for topic in topics:
+            await self._follow(topic, ends[topic])
+        return elsewhere
+
+    async def _follow(self, topic: str, start: Mapping[int, int] | None = None) -> None:
+        if topic in self._followers:
+            return
+
+        def on_records(records: Sequence[LogRecord]) -> None:
+            self._take_in(topic, records)
+
+        follower = self._parts.open_follower(topic, on_records, start)
+        with _named_topic(topic):
+            description = await follower.open()
+        self._followers[topic] = follower
+        self._policies[topic] = description.cleanup_policy
+
+    async def _read_table(self) -> None:
+        async with self._parts.table.pages() as pages:
+            async for page in pages:
+                await self._expect(page.items)
+                self._items += len(page.items)
+                self._on_progress(f"scanning {self._table}", self._items, None)
+
+    async def _expect(self, items: Sequence[Raw]) -> None:
+        rows = []
+        for each in await self._parts.expected.of_items(items):
+            topic, key, value = each.record[:3]
+            state = self._parts.states.read(topic, value)
+            if state.digest is None:
+                continue
+            self._compared = max(self._compared, state.compared, key=_COARSENESS.index)
+            await self._follow(topic)
+            row = Expected(reconciling.key_id(topic, key), topic, key, each.item_key, state.digest)
+            rows.append(row)
+        self._digests.expect(rows)
+
+    async def _read_topic(self, topic: str, follower: TopicFollower) -> None:
+        step = f"reading {topic}"
+        await follower.read_to_end(lambda done, total: self._on_progress(step, done, total))
+
+    def _take_in(self, topic: str, records: Sequence[LogRecord]) -> None:
+        rows = []
+        for record in records:
+            state = self._parts.states.read(topic, record.value)
+            if state.table is not None and state.table != self._table:
+                self._foreign += 1
+                continue
+            rows.append(
+                Found(
+                    reconciling.key_id(topic, record.key),
+                    topic,
+                    record.key,
+                    state.digest,
+                    record.partition,
+                    record.offset,
+                    record.timestamp_ms,
+                )
+            )
+        if self._look is None:
+            self._digests.find(rows)
+            return
+        for row in rows:  # from here on only what differed is of interest
+            self._look.find(
+                row.key_id,
+                row.digest,
+                partition=row.partition,
+                offset=row.offset,
+                timestamp_ms=row.timestamp_ms,
+            )
+
+    # -- the second look ------------------------------------------------------------------------
+
+    async def _look_again(self) -> None:
+        found = self._digests.differences(CANDIDATES_MAX)
+        for candidate in found:
+            if candidate.item_key is None:
+                candidate.item_key = self._parts.keys.item_key(candidate.topic, candidate.key)
+        self._look = look = SecondLook(found)
+        end_s = self._parts.clock.monotonic() + self._wishes.settle_s
+        while len(look) and self.denied is None:
+            await self._ask_table(look)
+            for follower in self._followers.values():
+                await follower.read_to_end()
+            left_s = end_s - self._parts.clock.monotonic()
+            if not len(look) or left_s <= 0:
+                break
+            self._on_progress(f"{len(look)} keys differ, looking again", 0, None)
+            await self._parts.clock.sleep(min(LOOK_AGAIN_S, left_s))
+        self._digests.settle([*look, *look.settled])
+        if self.denied is None:
+            self._looked_at = sum(each.item_key is not None for each in look)
+
+    async def _ask_table(self, look: SecondLook) -> None:
+        asked = [each for each in look if each.item_key is not None]
+        try:
+            for start in range(0, len(asked), CHUNK_KEYS):
+                self._on_progress("looking again", start, len(asked))
+                chunk = asked[start : start + CHUNK_KEYS]
+                for candidate, record in zip(
+                    chunk, await _records_now(self._parts, chunk), strict=True
+                ):
+                    look.expect(candidate.key_id, _digest_of(self._parts, candidate, record))
+        except AccessDeniedError as error:
+            self.denied = error
+
+    # -- words ----------------------------------------------------------------------------------
+
+    def _named(self, candidate: Candidate) -> Difference:
+        kind = candidate.kind
+        assert kind is not None, "the file gives differences only"
+        key = self._parts.keys.shown(candidate.topic, candidate.key)
+        return Difference(kind, candidate.topic, key, candidate.partition, candidate.offset)
+
+    def _notes(self, counts: Counts) -> list[str]:
+        notes = []
+        if self._compared is not Compared.DOCUMENTS:
+            how = "as JSON" if self._compared is Compared.JSON else "byte for byte"
+            notes.append(
+                f"the values are no envelopes of ours and were compared as a whole, {how}; fields "
+                "that tell of the change rather than the item (__op, __ts_ms) count as differences"
+            )
+        if self.denied is not None:
+            notes.append(f"differences were not looked at again: {self.denied}")
+        elif counts.unchecked:
+            notes.append(
+                f"{counts.unchecked} differences were not looked at again, and may be changes that "
+                f"were on their way: more than {CANDIDATES_MAX} keys differ, or keys of records do "
+                "not lead back to an item (a transform, or somebody else, has made them)"
+            )
+        if counts.skipped:
+            notes.append(
+                f"{counts.skipped} items are not in the comparison: they cannot be converted, or "
+                "a transform drops them"
+            )
+        deleting = [t for t, policy in self._policies.items() if policy and "delete" in policy]
+        if deleting and counts.missing:
+            notes.append(
+                f"cleanup.policy of {', '.join(deleting)} is delete: what is missing may have been "
+                "written, and removed by the topic's retention"
+            )
+        return notes
+
+
+@contextmanager
+def _named_topic(topic: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"topic {topic} does not exist: the connector has not written to it, or "
+            "kafka.topic.prefix, kafka.topic.map or the brokers are others than its own"
+        ) from error
+
+
+def _ignore(_: Sequence[LogRecord]) -> None:
+    """Who only asks for ends hears of no records."""
+
+
+_COARSENESS: Final = (Compared.DOCUMENTS, Compared.JSON, Compared.BYTES)
+
+
+async def _records_now(parts: Parts, candidates: Sequence[Candidate]) -> list[RoutedRecord | None]:
+    """What the connector would write now of the candidates' items; None: nothing."""
+    keys = [each.item_key for each in candidates if each.item_key is not None]
+    assert len(keys) == len(candidates), "only candidates with an item's key are asked for"
+    return [
+        None if item is None else await parts.expected.of_item(item)
+        for item in await parts.table.items(keys)
+    ]
+
+
+def _digest_of(parts: Parts, candidate: Candidate, record: RoutedRecord | None) -> bytes | None:
+    """What a candidate's record should say, given the record of its item."""
+    if record is None or reconciling.key_id(record.topic, record.key) != candidate.key_id:
+        return None  # there is no item, or its record goes elsewhere now
+    return parts.states.read(record.topic, record.value).digest
+
+
+class _Repair:
+    """Writes what differs; see the module's docstring."""
+
+    def __init__(self, parts: Parts, digests: DigestFile, on_progress: OnProgress) -> None:
+        self._parts = parts
+        self._digests = digests
+        self._on_progress = on_progress
+        self._records = self._tombstones = 0
+
+    async def run(self) -> Repaired:
+        producer = self._parts.open_producer()
+        producer.open()
+        total = self._digests.counts().different
+        try:
+            after = b""
+            while chunk := self._digests.differences(CHUNK_KEYS, after=after):
+                after = chunk[-1].key_id
+                await self._write(producer, await self._mending(chunk))
+                self._on_progress("repairing", self._records + self._tombstones, total)
+        finally:
+            await producer.close(1.0)
+        return Repaired(self._records, self._tombstones)
+
+    async def _mending(self, chunk: Sequence[Candidate]) -> list[RoutedRecord]:
+        for each in chunk:
+            if each.item_key is None:
+                each.item_key = self._parts.keys.item_key(each.topic, each.key)
+        # Without its item's key nobody can say that a record is really one too many.
+        known = [each for each in chunk if each.item_key is not None]
+        records = []
+        for candidate, record in zip(known, await _records_now(self._parts, known), strict=True):
+            if _digest_of(self._parts, candidate, record) is not None:
+                assert record is not None
+                records.append(record)
+                self._records += 1
+            elif candidate.found is not None:
+                tombstone = RoutedRecord(candidate.topic, candidate.key, None, candidate.partition)
+                records.append(tombstone)
+                self._tombstones += 1
+        return records
+
+    async def _write(self, producer: PageProducer, records: list[RoutedRecord]) -> None:
+        if not records:
+            return
+        done: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
+        page = RoutedPage(records)
+        await producer.send(SendJob(encode=lambda: page, on_done=done.set_result))
+        try:
+            result = await asyncio.wait_for(done, ACK_S)
+        except TimeoutError as error:
+            raise BrokerUnavailableError(
+                f"repairing: {len(records)} records were not acknowledged within {ACK_S:g} s; "
+                "check the brokers, and compare again"
+            ) from error
+        refusal = first_error(result)
+        if refusal is not None:
+            raise refusal

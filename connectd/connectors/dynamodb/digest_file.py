@@ -1,0 +1,196 @@
+"""The comparison on disk: for every key, the digest of what should be and of what is.
+
+A table of a hundred million items has no place in memory, so both sides are put down in a temporary
+SQLite file, some 150 bytes for each key plus the key itself, and the differences are asked of it.
+The file is this object's own, private, and gone with it; nothing in it has to survive a crash, so
+it is written without a journal. Blocks; used in one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from connectd.connectors.dynamodb.reconciling import Counts
+from connectd.connectors.dynamodb.second_look import Candidate
+from connectd.errors import ConnectdError
+
+CACHE_KIB: Final = 64 * 1024
+"""Memory for pages of the file, and with it the memory of a whole comparison."""
+
+_SCHEMA: Final = """
+CREATE TABLE state (
+  id BLOB PRIMARY KEY,
+  topic TEXT NOT NULL,
+  key BLOB,
+  item_key BLOB,
+  expected BLOB,
+  found BLOB,
+  kafka_partition INTEGER,
+  kafka_offset INTEGER,
+  timestamp_ms INTEGER
+) WITHOUT ROWID
+"""
+
+_EXPECT: Final = """
+INSERT INTO state (id, topic, key, item_key, expected) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET item_key = excluded.item_key, expected = excluded.expected
+"""
+
+# The last record of a key, in the words of ``second_look.is_later``.
+_FIND: Final = """
+INSERT INTO state (id, topic, key, found, kafka_partition, kafka_offset, timestamp_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+  found = excluded.found,
+  kafka_partition = excluded.kafka_partition,
+  kafka_offset = excluded.kafka_offset,
+  timestamp_ms = excluded.timestamp_ms
+WHERE kafka_partition IS NULL
+  OR (kafka_partition = excluded.kafka_partition AND kafka_offset < excluded.kafka_offset)
+  OR (kafka_partition <> excluded.kafka_partition AND timestamp_ms <= excluded.timestamp_ms)
+"""
+
+_SETTLE: Final = """
+UPDATE state SET expected = ?, found = ?, kafka_partition = ?, kafka_offset = ?, timestamp_ms = ?
+WHERE id = ?
+"""
+
+_COUNTS: Final = """
+SELECT
+  count(expected),
+  count(found),
+  count(CASE WHEN expected = found THEN 1 END),
+  count(CASE WHEN found IS NULL THEN expected END),
+  count(CASE WHEN expected <> found THEN 1 END),
+  count(CASE WHEN expected IS NULL THEN found END)
+FROM state
+"""
+
+_DIFFERENCES: Final = """
+SELECT id, topic, key, item_key, expected, found, kafka_partition, kafka_offset, timestamp_ms
+FROM state WHERE expected IS NOT found AND id > ? ORDER BY id LIMIT ?
+"""
+
+
+class Expected(NamedTuple):
+    """A record that should be there; ``item_key`` is the item's key as DynamoDB's JSON."""
+
+    key_id: bytes
+    topic: str
+    key: bytes | None
+    item_key: bytes | None
+    digest: bytes | None
+
+
+class Found(NamedTuple):
+    """A record that is there; ``digest`` None: it says that there is no item."""
+
+    key_id: bytes
+    topic: str
+    key: bytes | None
+    digest: bytes | None
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+
+class DigestFile:
+    """See the module's docstring; ``close`` it, or use it in a ``with`` block."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        """Make the file in a directory of its own below ``folder`` (None: the system's choice).
+
+        Raises:
+            ConnectdError: the disk refuses.
+        """
+        with _disk_errors(folder):
+            self._home = tempfile.TemporaryDirectory(prefix="connectd-reconcile-", dir=folder)
+        self._folder = folder
+        with _disk_errors(folder):
+            self._file = sqlite3.connect(Path(self._home.name) / "digests", isolation_level=None)
+            for pragma in (
+                "journal_mode = OFF",
+                "synchronous = OFF",
+                "locking_mode = EXCLUSIVE",
+                f"cache_size = -{CACHE_KIB}",
+                "temp_store = FILE",
+            ):
+                self._file.execute(f"PRAGMA {pragma}")
+            self._file.execute(_SCHEMA)
+
+    def expect(self, rows: Iterable[Expected]) -> None:
+        """Put down what should be there.
+
+        Raises:
+            ConnectdError: the disk refuses, as of every method.
+        """
+        self._write(_EXPECT, rows)
+
+    def find(self, rows: Iterable[Found]) -> None:
+        """Put down what is there; of each key the last record counts."""
+        self._write(_FIND, rows)
+
+    def settle(self, candidates: Iterable[Candidate]) -> None:
+        """Put down what a second look has shown."""
+        self._write(
+            _SETTLE,
+            (
+                (
+                    each.expected,
+                    each.found,
+                    each.partition,
+                    each.offset,
+                    each.timestamp_ms,
+                    each.key_id,
+                )
+                for each in candidates
+            ),
+        )
+
+    def counts(self) -> Counts:
+        """Items, keys, and how they compare."""
+        with _disk_errors(self._folder):
+            items, keys, equal, missing, stale, extra = self._file.execute(_COUNTS).fetchone()
+        return Counts(
+            items=items, keys=keys, equal=equal, missing=missing, stale=stale, extra=extra
+        )
+
+    def differences(self, limit: int, *, after: bytes = b"") -> list[Candidate]:
+        """Keys that differ, at most so many, in the order of their ids, behind ``after``."""
+        with _disk_errors(self._folder):
+            rows = self._file.execute(_DIFFERENCES, (after, limit)).fetchall()
+        return [Candidate(*row) for row in rows]
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+        self._home.cleanup()
+
+    def __enter__(self) -> DigestFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with _disk_errors(self._folder):
+            self._file.execute("BEGIN")
+            self._file.executemany(statement, rows)
+            self._file.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def _disk_errors(folder: str | Path | None) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        where = folder or tempfile.gettempdir()
+        raise ConnectdError(
+            f"keeping digests in {where}: {error}; a comparison needs some 200 bytes of disk for "
+            "each key, name a directory that has them with --spill"
+        ) from error

@@ -1,0 +1,126 @@
+"""How far the scan of a table is, whoever scans it: ``scan`` in this process, or ``spark_scan``.
+
+Owns the positions of all segments in this life, the picture of the scan (``scan_progress``), and
+its end: the table state says FINISHED once that is durable, and the segments are removed behind it.
+Used on the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import structlog
+
+from connectd.connectors.dynamodb.emission_queue import REMOVED
+from connectd.connectors.dynamodb.envelope import InitSyncState
+from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
+from connectd.connectors.dynamodb.scan_progress import ScanProgress
+from connectd.connectors.dynamodb.stored_table import segment_partition, table_partition
+from connectd.connectors.dynamodb.table_scope import TableScope
+from connectd.model.record import Seal
+
+_log = structlog.get_logger(__name__)
+
+
+class ScanLedger:
+    """See the module's docstring; ``state`` is the durable state RUNNING of the scan."""
+
+    def __init__(
+        self,
+        scope: TableScope,
+        state: TableState,
+        stored: Mapping[int, SegmentPosition],
+        *,
+        engine: str,
+    ) -> None:
+        assert state.total_segments is not None
+        self.state = state
+        self._scope = scope
+        self._positions = {
+            segment: stored.get(segment)
+            or SegmentPosition(segment, state.total_segments, state.init_sync_start_ms)
+            for segment in range(state.total_segments)
+        }
+        self._items = sum(each.count for each in self._positions.values())
+        self._end_ms: int | None = None
+        self._is_too_old = False
+        self.progress = scope.progress.scan = ScanProgress(
+            engine,
+            segments=state.total_segments,
+            segments_finished=sum(each.is_finished for each in self._positions.values()),
+            items_estimated=scope.progress.items_estimated,
+        )
+        self._show()
+
+    @property
+    def items(self) -> int:
+        """Items read by now, in all lives of the scan."""
+        return self._items
+
+    def position(self, segment: int) -> SegmentPosition | None:
+        """How far a segment is; None: the scan has none of that number."""
+        return self._positions.get(segment)
+
+    def unfinished(self) -> list[SegmentPosition]:
+        """The segments that are left, in order."""
+        return [each for each in self._positions.values() if not each.is_finished]
+
+    def move(self, position: SegmentPosition) -> None:
+        """A segment is at another position now."""
+        before = self._positions[position.segment]
+        self._positions[position.segment] = position
+        self._items += position.count - before.count
+        self.progress.segments_finished += position.is_finished - before.is_finished
+        self._show()
+        self._check_age()
+
+    def end_at(self, end_ms: int) -> None:
+        """The scan has ended then: its last record has said so."""
+        self._end_ms = end_ms
+
+    def finished_state(self, count: int) -> TableState:
+        """The state of the finished scan, of so many items; it ends now if it has not yet."""
+        if self._end_ms is None:
+            self._end_ms = self._scope.time.now_ms()
+        return replace(
+            self.state,
+            init_sync=InitSyncState.FINISHED,
+            init_sync_end_ms=self._end_ms,
+            init_sync_count=count,
+            start_key=None,
+        )
+
+    async def finish(self) -> TableState:
+        """Make the end durable, which that of all segments must be, and forget the segments."""
+        queue, table = self._scope.queue, self._scope.table
+        finished = self.finished_state(self._items)
+        await queue.commit(table_partition(table), finished.to_offset())
+        for segment in self._positions:
+            queue.put(Seal(segment_partition(table, segment), REMOVED))
+        return finished
+
+    def _show(self) -> None:
+        self._scope.progress.items_scanned = self._items
+        self.progress.observe(self._scope.clock.monotonic(), self._items)
+
+    def _check_age(self) -> None:
+        """Say, once, that the scan takes so long that the stream may not reach back to its start.
+
+        The Java connector starts again at that age, and again (field case I02).
+        """
+        max_age_ms = self._scope.config.scan.max_age_ms
+        age_ms = self._scope.time.now_ms() - self.state.init_sync_start_ms
+        if self._is_too_old or age_ms < max_age_ms:
+            return
+        self._is_too_old = True
+        self._scope.progress.note = (
+            f"INIT_SYNC is under way for more than {max_age_ms / 3_600_000:.0f} hours: the stream "
+            "may not reach back to its start; give it more segments or capacity"
+        )
+        _log.warning(
+            "INIT_SYNC takes too long, it goes on from its saved position",
+            table=self._scope.table,
+            age_ms=age_ms,
+            items=self._items,
+        )

@@ -1,0 +1,164 @@
+"""Who scans a table, and the scan itself: this process (``scan``) or Spark (``spark_scan``).
+
+The choice is made anew in every life of a scan: positions mean the same to both, so that a scan may
+change hands. It says in one line of the log which, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import structlog
+
+from connectd.connectors.dynamodb import scan, scan_job
+from connectd.connectors.dynamodb.config import ScanEngine, ScanSettings
+from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
+from connectd.connectors.dynamodb.plan import TablePlan
+from connectd.connectors.dynamodb.scan_job import ScanJob
+from connectd.connectors.dynamodb.scan_ledger import ScanLedger
+from connectd.connectors.dynamodb.source_api import TableDescription
+from connectd.connectors.dynamodb.spark_engine import HandOff, Turn
+from connectd.connectors.dynamodb.spark_scan import SparkScan
+from connectd.connectors.dynamodb.table_scope import TableScope
+from connectd.errors import ConfigError
+
+_log = structlog.get_logger(__name__)
+
+_NO_SPARK = "this worker offers no Spark"
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """Who scans, and why. ``hand_off`` is the way to Spark, if it is Spark."""
+
+    why: str
+    hand_off: HandOff | None = None
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether it is Spark."""
+        return self.hand_off is not None
+
+
+def choose_engine(
+    settings: ScanSettings, description: TableDescription, hand_off: HandOff | None
+) -> EngineChoice:
+    """Who scans a table, by ``init.sync.engine``.
+
+    Raises:
+        ConfigError: it must be Spark, and there is none.
+    """
+    if settings.engine is ScanEngine.DAEMON:
+        return EngineChoice("init.sync.engine is daemon")
+    problem = _NO_SPARK if hand_off is None else hand_off.engine.starter.problem()
+    if settings.engine is ScanEngine.SPARK:
+        if problem:
+            raise ConfigError(f"table {description.name}: init.sync.engine is spark, but {problem}")
+        return EngineChoice("init.sync.engine is spark", hand_off)
+    is_large = description.size_bytes >= settings.spark_from_bytes
+    is_long = 0 < settings.spark_from_items <= description.item_count
+    measured = f"the table has {description.size_bytes} bytes and {description.item_count} items"
+    if not is_large and not is_long:
+        return EngineChoice(f"{measured}, below the thresholds of Spark")
+    reached = f"{measured}, enough for init.sync.spark.threshold.{'bytes' if is_large else 'items'}"
+    if problem:
+        return EngineChoice(f"{reached}, but {problem}")
+    return EngineChoice(reached, hand_off)
+
+
+@asynccontextmanager
+async def turn_of(scope: TableScope, choice: EngineChoice) -> AsyncIterator[Turn | None]:
+    """Wait until it is the table's turn to be scanned, which it has for as long as the block lasts.
+
+    Tables that this process scans need none. It is waited for before the stream's baseline is laid:
+    a table that waits for long must not find that its stream does not reach back to its scan.
+    """
+    if choice.hand_off is None:
+        yield None
+        return
+    engine = choice.hand_off.engine
+    with engine.turns.turn() as turn:
+        if turn.must_wait:
+            _log.info("INIT_SYNC waits for other scans on Spark", table=scope.table)
+            scope.progress.enter(
+                "DELAYED",
+                "INIT_SYNC waits for its turn: spark.drivers.max is "
+                f"{engine.settings.drivers_max}, and as many tables are scanned on Spark",
+            )
+        await turn.take()
+        yield turn
+
+
+async def scan_table(
+    scope: TableScope,
+    description: TableDescription,
+    plan: TablePlan,
+    state: TableState,
+    stored: Mapping[int, SegmentPosition],
+    choice: EngineChoice,
+    turn: Turn | None,
+) -> TableState:
+    """Scan what is left, from a durable RUNNING state to a durable FINISHED one.
+
+    Raises:
+        FatalTaskError: the table cannot be scanned (further).
+    """
+    _log.info(
+        "INIT_SYNC: who scans is chosen",
+        table=scope.table,
+        engine="spark" if choice.on_spark else "daemon",
+        why=choice.why,
+        segments=state.total_segments,
+    )
+    hand_off = choice.hand_off
+    if hand_off is None or turn is None:
+        ledger = ScanLedger(scope, state, stored, engine="daemon")
+        pacer = scan.make_pacer(scope, description, state.total_segments or 1)
+        return await scan.TableScan(scope, plan, ledger, pacer).run()
+    ledger = ScanLedger(scope, state, stored, engine="spark")
+    job = make_job(scope, hand_off, description, plan, state)
+    return await SparkScan(
+        scope, ledger, hand_off, turn, lambda segments: replace(job, segments=segments)
+    ).run()
+
+
+def make_job(
+    scope: TableScope,
+    hand_off: HandOff,
+    description: TableDescription,
+    plan: TablePlan,
+    state: TableState,
+) -> ScanJob:
+    """All that Spark must know, but for the segments that are left.
+
+    Raises:
+        ConfigError: a converter or client of the connector is wrong.
+    """
+    config, engine = hand_off.config, hand_off.engine
+    records = engine.records(hand_off.connector, config)
+    return ScanJob(
+        connector=hand_off.connector,
+        table=plan.table,
+        topic=plan.topic,
+        key=plan.key_schema,
+        envelope=plan.envelope,
+        state=state,
+        segments=(),
+        key_converter=records.key_converter,
+        value_converter=records.value_converter,
+        header_converter=records.header_converter,
+        producer=records.producer,
+        admin=records.admin,
+        aws=scope.config.aws,
+        connector_config=scan_job.plugin_config(config),
+        errors=records.errors,
+        creates_topics=records.creates_topics,
+        reserved_topics=records.reserved_topics,
+        consistent_read=scope.config.scan.consistent_read,
+        page_size=scope.config.scan.page_size,
+        units_per_s=scan.units_per_s(scope.config.scan, description),
+        item_bytes=scan.item_bytes(description),
+        chunk_s=engine.settings.chunk_s,
+    )

@@ -1,0 +1,222 @@
+"""The command that starts a scan on Spark: where its parts are, its environment, its files.
+
+No secret stands on a command line, where every user of the machine could read it. The job and the
+settings of Spark are files of mode 0600 in a directory of their own, which is removed with the
+driver at the latest; one that a killed worker has left is removed by the next that starts a job.
+AWS keys are in the environment of the driver alone, and what ``CONNECT_`` variables tell this
+worker is not passed on.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import connectd
+from connectd.aio.child_process import ChildCommand, process_start
+from connectd.configdef import properties
+from connectd.configdef.spark_settings import SparkSettings
+from connectd.configdef.worker import ENV_PREFIX
+from connectd.connectors.dynamodb import scan_job
+from connectd.connectors.dynamodb.scan_job import ScanJob
+from connectd.errors import ConfigError, ConnectdError, FatalTaskError, RetriableError
+
+_PACKAGE: Final = "spark_jobs"
+_SCRIPT: Final = "initial_scan.py"
+_DIRECTORY: Final = re.compile(r"connectd-scan-(?P<pid>\d+)-(?P<start>\d+)-")
+
+_OWN_AWS: Final = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+)
+"""Names of credentials that must not mix with those of a connector."""
+
+_SIGNS: Final = (
+    # What the driver's last lines say, what that means, whether another start may help.
+    ("JAVA_HOME is not set", "no Java was found; install Java 17 or set spark.java.home", False),
+    ("UnsupportedClassVersionError", "this Java is too old for Spark, which needs 17", False),
+    ("Could not find valid SPARK_HOME", "spark-submit finds no Spark beside it", False),
+    ("Could not parse Master URL", "spark.master is not one that Spark knows", False),
+    ("No module named 'connectd", "the driver's Python has no connectd", False),
+    ("No module named 'pyspark", "the driver's Python has no pyspark", False),
+    ("All masters are unresponsive", "the Spark master cannot be reached", True),
+    ("Failed to connect to master", "the Spark master cannot be reached", True),
+)
+
+
+@dataclass(frozen=True)
+class SparkParts:
+    """Paths of what starts a scan."""
+
+    submit: str
+    script: str
+
+
+def find_parts(settings: SparkSettings, environ: Mapping[str, str]) -> SparkParts:
+    """Where spark-submit and the job are.
+
+    Java is looked for as well, unless ``spark.submit.command`` names an installation, which may
+    have one of its own.
+
+    Raises:
+        ConfigError: something is missing.
+    """
+    submit = settings.submit_command
+    if submit is not None:
+        if not os.access(submit, os.X_OK):
+            raise ConfigError(
+                f"spark.submit.command is {submit}, expected the path of a program that this "
+                "worker may run"
+            )
+    else:
+        beside = Path(sys.executable).parent / "spark-submit"
+        submit = str(beside) if os.access(beside, os.X_OK) else _on_path("spark-submit", environ)
+        if submit is None:
+            raise ConfigError(
+                "no spark-submit was found beside Python or on PATH; install pyspark "
+                "(pip install 'connectd[spark]') or set the worker's spark.submit.command"
+            )
+        java_home = settings.java_home or environ.get("JAVA_HOME")
+        java = Path(java_home) / "bin" / "java" if java_home else _on_path("java", environ)
+        if java is None or not os.access(java, os.X_OK):
+            found = f"there is no Java in {java_home}" if java_home else "no Java was found"
+            raise ConfigError(f"{found}; install Java 17 or set the worker's spark.java.home")
+    return SparkParts(submit, _script())
+
+
+def command(
+    parts: SparkParts,
+    settings: SparkSettings,
+    job: ScanJob,
+    files: Path,
+    environ: Mapping[str, str],
+) -> ChildCommand:
+    """The command for a job whose files are there (``write_files``)."""
+    options = ["--master", settings.master, "--deploy-mode", "client"]
+    options += ["--name", f"connectd-{job.connector}-{job.table}"]
+    if settings.conf:
+        # spark-defaults.conf of the installation counts as well, behind ours.
+        options += ["--properties-file", str(_conf_file(files)), "--load-spark-defaults"]
+    return ChildCommand(
+        (parts.submit, *options, parts.script), _environment(settings, job, files, environ)
+    )
+
+
+def write_files(job: ScanJob, settings: SparkSettings) -> Path:
+    """Write the job and Spark's settings into a new private directory; returns that.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    pid = os.getpid()
+    remove_stale_files(Path(tempfile.gettempdir()))
+    directory = Path(tempfile.mkdtemp(prefix=f"connectd-scan-{pid}-{process_start(pid) or 0}-"))
+    try:
+        _write(_job_file(directory), job.to_json())
+        if settings.conf:
+            _write(_conf_file(directory), properties.dump(settings.conf).encode())
+    except BaseException:
+        remove_files(directory)
+        raise
+    return directory
+
+
+def remove_files(directory: Path) -> None:
+    """Remove what ``write_files`` wrote; nothing to remove is fine."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def remove_stale_files(parent: Path) -> None:
+    """Remove what workers have left that are no more."""
+    for directory in parent.glob("connectd-scan-*"):
+        owner = _DIRECTORY.match(directory.name)
+        if owner is None or process_start(int(owner["pid"])) == owner["start"]:
+            continue
+        remove_files(directory)
+
+
+def verdict(code: int, tail: list[str], settings: SparkSettings) -> ConnectdError:
+    """What it means that a driver has ended so, without a word; see ``DriverStarter``."""
+    ended = f"was ended by signal {-code}" if code < 0 else f"has ended with exit code {code}"
+    known = _known(tail)
+    if known is None:
+        last = f": {tail[-1]}" if tail else ""
+        return RetriableError(f"the Spark driver {ended}{last}")
+    message = f"the Spark driver {ended}: {explanation(tail, settings)}"
+    return RetriableError(message) if known[1] else FatalTaskError(message)
+
+
+def explanation(tail: list[str], settings: SparkSettings) -> str:
+    """What the last lines of a driver mean, in plain words; "" when that is not known."""
+    known = _known(tail)
+    return "" if known is None else f"{known[0]} (spark.master is {settings.master})"
+
+
+def _known(tail: list[str]) -> tuple[str, bool] | None:
+    text = "\n".join(tail)
+    return next(((means, retriable) for sign, means, retriable in _SIGNS if sign in text), None)
+
+
+def _environment(
+    settings: SparkSettings, job: ScanJob, files: Path, environ: Mapping[str, str]
+) -> dict[str, str]:
+    env = {name: value for name, value in environ.items() if not name.startswith(ENV_PREFIX)}
+    aws = scan_job.aws_environment(job.aws)
+    if aws:
+        for name in _OWN_AWS:
+            env.pop(name, None)
+        env.update(aws)
+    env.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if settings.is_local:
+        env.setdefault("PYSPARK_PYTHON", sys.executable)
+    if settings.java_home is not None:
+        env["JAVA_HOME"] = settings.java_home
+    here = Path(connectd.__file__).parent.parent
+    if here.name not in ("site-packages", "dist-packages"):
+        # Not installed: the driver must find the very same code.
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(here), env.get("PYTHONPATH", "")]))
+    pid = os.getpid()
+    env[scan_job.JOB_ENV] = str(_job_file(files))
+    start = process_start(pid)
+    if start is not None:  # else the driver watches the JVM alone
+        env[scan_job.PARENT_ENV] = f"{pid}:{start}"
+    return env
+
+
+def _script() -> str:
+    """The path of the job. It is looked up, not imported: the daemon never imports Spark."""
+    found = importlib.util.find_spec(_PACKAGE)
+    for place in (found.submodule_search_locations or ()) if found is not None else ():
+        script = Path(place) / _SCRIPT
+        if script.is_file():
+            return str(script)
+    raise ConfigError(f"the package {_PACKAGE}, which comes with connectd, is not installed")
+
+
+def _on_path(program: str, environ: Mapping[str, str]) -> str | None:
+    return shutil.which(program, path=environ.get("PATH", os.defpath))
+
+
+def _job_file(directory: Path) -> Path:
+    return directory / "job.json"
+
+
+def _conf_file(directory: Path) -> Path:
+    return directory / "spark.properties"
+
+
+def _write(path: Path, content: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)

@@ -1,0 +1,290 @@
+"""INIT_SYNC on Spark: the same promises as ``scan``, with a driver that does the reading.
+
+The driver is a child of this process and says, segment by segment, how far everything is in Kafka.
+Positions move by these reports alone, never backwards, and only here are they stored. So whatever
+happens to driver, executors or this process, the next driver gets the segments that are left.
+
+* A driver that fails is started anew after a wait, a bounded number of times in a row; one that has
+  got on has all its attempts again. Then, or when another try cannot help, the table fails, with
+  the driver's last lines in the trace.
+* A driver that tells nothing for ``spark.idle.timeout.ms`` counts as failed.
+* While the connector is paused there is no driver; on resume another one goes on.
+* Leaving ``run``, for whatever reason, ends the driver and all that belongs to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+import structlog
+
+from connectd.aio.backoff import Backoff
+from connectd.aio.jobs import run_unless, wait_first
+from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
+from connectd.connectors.dynamodb.position_flow import PositionFlow
+from connectd.connectors.dynamodb.scan_job import ScanJob
+from connectd.connectors.dynamodb.scan_ledger import ScanLedger
+from connectd.connectors.dynamodb.scan_reports import (
+    Failed,
+    Finished,
+    ScanReport,
+    SegmentMoved,
+    Started,
+    Trouble,
+)
+from connectd.connectors.dynamodb.spark_engine import DriverOutput, HandOff, ScanDriver, Turn
+from connectd.connectors.dynamodb.table_scope import TableScope
+from connectd.errors import FatalTaskError, RetriableError, TableGoneError
+from connectd.model.record import DeliveredElsewhere
+
+_log = structlog.get_logger(__name__)
+
+_WHAT: Final = "scan on Spark"
+_LOOK_S: Final = 10.0
+"""How often it is looked whether a driver still tells anything."""
+
+QUIET_S: Final = 60.0
+"""A driver that tells nothing for longer is shown to be waited for."""
+
+_LOG_S: Final = 60.0
+"""Time between two lines in the log about a scan that gets on."""
+
+MakeJob = Callable[[tuple[SegmentPosition, ...]], ScanJob]
+"""The job for the segments that are left."""
+
+
+class SparkScan:
+    """One scan of one table, from a durable RUNNING state to a durable FINISHED one."""
+
+    def __init__(
+        self,
+        scope: TableScope,
+        ledger: ScanLedger,
+        hand_off: HandOff,
+        turn: Turn,
+        make_job: MakeJob,
+    ) -> None:
+        """``turn`` is the table's right to have a driver; it is not kept over a pause."""
+        self._scope = scope
+        self._turn = turn
+        self._ledger = ledger
+        self._spark = hand_off.engine
+        self._running = hand_off.running
+        self._make_job = make_job
+        self._flow = PositionFlow(scope.queue, scope.table)
+        settings = self._spark.settings
+        self._backoff = Backoff(settings.restart_initial_s, settings.restart_max_s)
+        self._last_word: Failed | Finished | None = None
+        self._is_asked_to_end = False
+        self._heard_s = self._logged_s = scope.clock.monotonic()
+
+    async def run(self) -> TableState:
+        """Have what is left scanned; returns the FINISHED state, durable.
+
+        Raises:
+            FatalTaskError: Spark cannot do it; TableGoneError: there is no such table any more.
+        """
+        failures = 0
+        while self._ledger.unfinished():
+            await self._resumed()
+            before = self._ledger.items, self._ledger.progress.segments_finished
+            try:
+                await self._run_driver()
+            except RetriableError as error:
+                has_moved = before != (self._ledger.items, self._ledger.progress.segments_finished)
+                failures = 1 if has_moved else failures + 1
+                await self._after_failure(error, failures)
+            except TableGoneError:
+                raise
+            except FatalTaskError as error:
+                await self._look_for_table(error)
+                raise
+        self._scope.clear_trouble(_WHAT)
+        await self._flow.at_rest()
+        return await self._ledger.finish()
+
+    async def _resumed(self) -> None:
+        """Wait until the connector runs and the table has its turn."""
+        progress, note = self._scope.progress, self._scope.progress.note
+        while not (self._running.is_on() and self._turn.is_held):
+            if not self._running.is_on():
+                self._turn.give()
+                progress.note = "the connector is paused, and so is the scan on Spark"
+                await self._running.wait_on()
+            progress.note = "waiting for other tables to be scanned on Spark (spark.drivers.max)"
+            await run_unless(self._turn.take(), self._running.wait_off())
+        progress.note = note
+
+    async def _after_failure(self, error: RetriableError, failures: int) -> None:
+        table, limit = self._scope.table, self._spark.settings.restarts_max
+        if failures > limit:
+            raise FatalTaskError(
+                f"table {table}: the scan on Spark has failed {failures} times in a row without "
+                f"getting on (spark.restart.attempts.max is {limit}); the last time: {error}"
+            ) from (error.__cause__ or error)
+        wait_s = self._backoff.wait_s(failures)
+        _log.warning(
+            "a scan on Spark has failed, it is started anew with the segments that are left",
+            table=table,
+            error=str(error),
+            attempt=failures,
+            wait_s=round(wait_s, 1),
+            segments_left=len(self._ledger.unfinished()),
+        )
+        self._scope.report_trouble(_WHAT, error, failures)
+        await self._scope.scheduler.wait(wait_s)
+
+    async def _look_for_table(self, error: FatalTaskError) -> None:
+        """A driver fails in its own words; a table that is gone is told as everywhere."""
+        try:
+            await self._scope.api.dynamodb.describe_table(self._scope.table)
+        except TableGoneError as gone:
+            raise gone from error
+        except (RetriableError, FatalTaskError):
+            return  # what the driver says is the better message
+
+    # -- one driver -----------------------------------------------------------------------------
+
+    async def _run_driver(self) -> None:
+        """Follow one driver to its end, which a pause brings about early.
+
+        Raises:
+            RetriableError: it has failed, another one may not.
+            FatalTaskError: another one would fail as well.
+        """
+        job = self._make_job(tuple(self._ledger.unfinished()))
+        clock, table = self._scope.clock, self._scope.table
+        self._last_word, self._is_asked_to_end = None, False
+        self._heard_s = clock.monotonic()
+        _log.info(
+            "starting a scan on Spark",
+            table=table,
+            master=self._spark.settings.master,
+            segments=len(job.segments),
+            segments_total=job.total_segments,
+        )
+        self._ledger.progress.engine = f"spark ({self._spark.settings.master}, starting)"
+        async with self._spark.starter.start(job) as driver:
+            await wait_first(
+                self._follow(driver), self._end_when_paused(driver), self._watch_silence(driver)
+            )
+            self._forget_troubles()
+            code = await driver.wait()
+            if not self._is_asked_to_end:
+                self._judge(code, driver)
+
+    async def _follow(self, driver: ScanDriver) -> None:
+        async for report in driver.reports():
+            self._heard_s = self._scope.clock.monotonic()
+            self._take(report)
+
+    def _take(self, report: ScanReport) -> None:
+        match report:
+            case Started():
+                self._scope.clear_trouble(_WHAT)
+                self._ledger.progress.engine = f"spark ({report.master}, {report.slots} at a time)"
+                _log.info(
+                    "a scan on Spark is under way",
+                    table=self._scope.table,
+                    spark=report.spark,
+                    master=report.master,
+                    slots=report.slots,
+                )
+            case SegmentMoved():
+                self._move(report)
+            case Trouble() if self._is_asked_to_end:
+                pass  # whatever it is, it is on its way out
+            case Trouble():
+                what = _WHAT if report.segment is None else f"{_WHAT}, segment {report.segment}"
+                self._scope.report_trouble(what, RetriableError(report.error), report.attempt)
+            case Failed() | Finished():
+                self._last_word = report
+
+    def _move(self, report: SegmentMoved) -> None:
+        """Let a segment's position move, if that is what a driver of this scan may say."""
+        after = report.position
+        before = self._ledger.position(after.segment)
+        if (
+            before is None
+            or after.total_segments != before.total_segments
+            or after.init_sync_start_ms != before.init_sync_start_ms
+        ):
+            self._refuse(after, "it belongs to another scan")
+        if after.count < before.count or (before.is_finished and after != before):
+            self._refuse(after, f"it lies before the one that is known ({before})")
+        if report.ended_ms is not None:
+            self._ledger.end_at(report.ended_ms)
+        self._ledger.move(after)
+        self._scope.progress.records_sent += report.records
+        self._scope.clear_trouble(_WHAT)
+        self._scope.clear_trouble(f"{_WHAT}, segment {after.segment}")
+        self._flow.move(
+            after, DeliveredElsewhere(report.records, report.topics, skipped=report.skipped)
+        )
+        self._log_progress()
+
+    def _refuse(self, position: SegmentPosition, problem: str) -> NoReturn:
+        raise FatalTaskError(
+            f"table {self._scope.table}: Spark reports position {position}: {problem}; do daemon "
+            "and Spark run the same release?"
+        )
+
+    def _log_progress(self) -> None:
+        now_s, progress = self._scope.clock.monotonic(), self._ledger.progress
+        if now_s - self._logged_s < _LOG_S:
+            return
+        self._logged_s = now_s
+        _log.info(
+            "a scan on Spark gets on",
+            table=self._scope.table,
+            items=progress.items,
+            items_estimated=progress.items_estimated,
+            **progress.row(now_s),
+        )
+
+    async def _end_when_paused(self, driver: ScanDriver) -> None:
+        """What it still says on its way out counts, so following it goes on."""
+        await self._running.wait_off()
+        _log.info("ending a scan on Spark: paused", table=self._scope.table)
+        self._is_asked_to_end = True
+        driver.ask_to_end()
+        await asyncio.Event().wait()
+
+    async def _watch_silence(self, driver: ScanDriver) -> None:
+        limit_s, looks = self._spark.settings.idle_timeout_s, 0
+        while True:
+            await self._scope.clock.sleep(_LOOK_S)
+            quiet_s = self._scope.clock.monotonic() - self._heard_s
+            if quiet_s >= limit_s:
+                raise RetriableError(
+                    f"the Spark driver has told nothing for {quiet_s:.0f} s (spark.idle.timeout.ms "
+                    f"is {limit_s * 1000:.0f})"
+                ) from DriverOutput(driver.tail())
+            looks = looks + 1 if quiet_s >= QUIET_S else 0
+            if looks:
+                room = f"has {self._spark.settings.master} room for it?"
+                quiet = RetriableError(f"nothing was told for {quiet_s:.0f} s; {room}")
+                self._scope.report_trouble(_WHAT, quiet, looks)
+
+    def _forget_troubles(self) -> None:
+        for what in [each for each in self._scope.progress.troubles if each.startswith(_WHAT)]:
+            self._scope.clear_trouble(what)
+
+    def _judge(self, code: int, driver: ScanDriver) -> None:
+        word, tail = self._last_word, driver.tail()
+        left = len(self._ledger.unfinished())
+        if not left:
+            return
+        if isinstance(word, Failed):
+            kind = RetriableError if word.retriable else FatalTaskError
+            # Spark often tells the cause in its log, and the consequence to whoever asks it.
+            why = ": ".join(filter(None, (self._spark.starter.explanation(tail), word.error)))
+            text = f"table {self._scope.table}: the scan on Spark has failed: {why}"
+            raise kind(text) from DriverOutput(tail)
+        if isinstance(word, Finished):
+            raise RetriableError(
+                f"the Spark driver says that it has finished, but {left} segments are not"
+            ) from DriverOutput(tail)
+        raise self._spark.starter.verdict(code, tail) from DriverOutput(tail)

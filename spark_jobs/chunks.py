@@ -1,0 +1,50 @@
+"""What the driver and the Python workers of a scan hand each other: an order, and its result.
+
+A *chunk* is a bounded piece of one segment: pages are scanned, converted and produced from a
+position until a few seconds have passed. Only these two values go through the JVM; records never
+do. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from connectd.connectors.dynamodb.offsets import SegmentPosition
+
+
+@dataclass(frozen=True)
+class ChunkOrder:
+    """One chunk to do. ``job`` is the text of the whole ``ScanJob``, its segments left out.
+
+    ``aws_keys`` are those of the driver's environment, if the connector has keys of its own.
+    ``units_per_s`` is this chunk's share of the read capacity, None: unlimited; ``item_bytes`` is
+    what items have measured so far, None: unknown.
+    """
+
+    job: bytes = field(repr=False)
+    position: SegmentPosition
+    aws_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    units_per_s: float | None = None
+    item_bytes: float | None = None
+
+
+@dataclass(frozen=True)
+class ChunkResult:
+    """What became of a chunk. Everything before ``position`` is acknowledged by Kafka.
+
+    ``error`` is why it ended early; ``retriable``: the same may work later. ``consumed`` counts
+    read capacity units, of pages too that are to be read again. See ``scan_reports.SegmentMoved``
+    for the rest.
+    """
+
+    position: SegmentPosition
+    items: int = 0
+    records: int = 0
+    skipped: int = 0
+    topics: tuple[str, ...] = ()
+    consumed: float = 0.0
+    items_read: int = 0
+    ended_ms: int | None = None
+    error: str | None = None
+    retriable: bool = False

@@ -1,0 +1,188 @@
+"""The initial scan of a table as a Spark application: the driver, started by connectd.
+
+    spark-submit [--master ...] [--conf ...] .../spark_jobs/initial_scan.py
+
+Its job comes in a file (``job_file``), its progress goes to standard output (``scan_reports``), its
+log to standard error. It writes no offsets and knows of no other connector. Exit code 0: finished,
+3: failed and said why, 143: stopped by SIGTERM.
+
+The only module of the scan that imports PySpark. Records do not pass through Spark: each chunk is
+a job of one partition whose Python worker does everything (``segment_scan``), and what goes through
+the JVM is one order and one result.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import structlog
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+
+from connectd.connectors.dynamodb import scan_job, scan_reports
+from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
+from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
+from connectd.errors import ConfigError
+from spark_jobs import chunk_tools, segment_scan
+from spark_jobs.chunk_runner import ChunkRunner
+from spark_jobs.chunks import ChunkOrder, ChunkResult
+from spark_jobs.job_file import take_job, text_for_workers
+from spark_jobs.parent_watch import ParentWatch
+
+EXIT_STOPPED: Final = 128 + signal.SIGTERM
+
+_STOP_SPARK_S: Final = 5.0
+"""For Spark's own end; after that the process ends with it or without."""
+
+_LOCAL_DEFAULTS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+"""On this machine alone there is nobody to show anything to: no port is opened to others."""
+
+
+class SparkLostError(Exception):
+    """Spark did not do a chunk; the text is what it says, without the Java stack."""
+
+
+def main() -> int:
+    """Run the application; returns its exit code."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    try:
+        watch = ParentWatch(os.environ)
+        watch.start()
+        job = take_job(os.environ)
+        chunk_tools.make_converters(job)  # what cannot work is told before Spark is started
+        last = _scan(job, stop)
+    except ConfigError as error:
+        last = Failed(str(error), retriable=False)
+    if last is None:
+        return EXIT_STOPPED
+    _report(last)
+    return EXIT_FAILED if isinstance(last, Failed) else 0
+
+
+def _scan(job: ScanJob, stop: threading.Event) -> Finished | Failed | None:
+    try:
+        with _spark(job, stop) as context:
+            return scan_on(context, job, _report, stop)
+    except _StartError as error:
+        return None if stop.is_set() else Failed(str(error), error.retriable)
+
+
+def scan_on(
+    context: SparkContext,
+    job: ScanJob,
+    report: Callable[[ScanReport], None],
+    stop: threading.Event,
+) -> Finished | Failed | None:
+    """Do a job on a Spark that runs; returns the last word, unreported. None: stopped."""
+    slots = min(job.parallelism or context.defaultParallelism, max(1, len(job.segments)))
+    report(Started(context.version, context.master or "", slots))
+    runner = ChunkRunner(
+        job,
+        job_text=text_for_workers(job),
+        slots=slots,
+        submit=lambda order: _submit(context, order),
+        report=report,
+        stop=stop,
+        aws_keys=scan_job.aws_keys_of(os.environ),
+    )
+    return runner.run()
+
+
+class _StartError(Exception):
+    def __init__(self, text: str, *, retriable: bool) -> None:
+        super().__init__(text)
+        self.retriable = retriable
+
+
+@contextmanager
+def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
+    try:
+        # What spark-submit was told is in the JVM; a SparkConf made before would not see it.
+        SparkContext._ensure_initialized()
+        conf = _configured(SparkConf(), job)
+        context = SparkContext(conf=conf)
+    except (Py4JError, PySparkException, OSError, ValueError) as error:
+        text = _java_text(error)
+        raise _StartError(
+            f"starting Spark: {text}; check the master, that Java 17 or newer is found "
+            "(JAVA_HOME), and the log of the driver",
+            retriable="Could not parse Master URL" not in text,
+        ) from error
+    try:
+        yield context
+    finally:
+        _end(context, stop)
+
+
+def _configured(conf: SparkConf, job: ScanJob) -> SparkConf:
+    """What Spark was told, and what goes without saying."""
+    conf.setAppName(f"connectd scan of {job.table} ({job.connector})")
+    conf.setIfMissing("spark.master", "local[*]")
+    conf.setIfMissing("spark.log.level", "WARN")
+    if (conf.get("spark.master") or "").startswith("local"):
+        for name, value in _LOCAL_DEFAULTS.items():
+            conf.setIfMissing(name, value)
+    return conf
+
+
+def _end(context: SparkContext, stop: threading.Event) -> None:
+    """Cancel what runs, end Spark; bounded."""
+
+    def end() -> None:
+        try:
+            if stop.is_set():
+                context.cancelAllJobs()
+            context.stop()
+        except (Py4JError, OSError) as error:
+            sys.stderr.write(f"ending Spark: {_java_text(error)}\n")
+
+    thread = threading.Thread(target=end, name="end-spark", daemon=True)
+    thread.start()
+    thread.join(_STOP_SPARK_S)
+
+
+def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
+    try:
+        (result,) = (
+            context.parallelize([order], 1).mapPartitions(segment_scan.scan_chunks).collect()
+        )
+    except (Py4JError, PySparkException, OSError) as error:
+        raise SparkLostError(_java_text(error)) from error
+    return result
+
+
+def _java_text(error: Exception) -> str:
+    """What an error says, from the side on which it happened; the first lines of it."""
+    text = str(error)
+    if isinstance(error, Py4JJavaError):
+        text = str(error.java_exception.getMessage() or error.java_exception.toString())
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(("at ", "Driver stacktrace"))]
+    return " ".join(kept)[:1000] or type(error).__name__
+
+
+def _report(report: ScanReport) -> None:
+    sys.stdout.write(scan_reports.to_line(report))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads that still wait for Spark must not keep the process.
+    os._exit(code)

@@ -1,0 +1,649 @@
+"""INIT_SYNC handed to Spark, of the whole task and on virtual time; Spark is a script."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from connectd.connectors.dynamodb.offsets import SegmentPosition
+from connectd.connectors.dynamodb.scan_job import ScanJob
+from connectd.connectors.dynamodb.scan_reports import (
+    Failed,
+    Finished,
+    ScanReport,
+    SegmentMoved,
+    Trouble,
+)
+from connectd.model.record import RecordBatch
+from tests.component.dynamodb import spark
+from tests.component.dynamodb.account import FakeTable
+from tests.component.dynamodb.rig import Rig, new_account, virtual
+from tests.component.dynamodb.spark import SPARK, FakeDriver, FakeSpark
+
+ITEMS = 60
+
+
+def new_rig(items: int = ITEMS, **config: str) -> tuple[Rig, FakeTable]:
+    """A table ``orders`` whose scan has three segments."""
+    account = new_account()
+    table = account.add_table("orders")
+    for number in range(items):
+        table.put(f"k{number}", number)
+    keys = {name.replace("_", "."): value for name, value in config.items()}
+    return Rig(account, {**SPARK, "init.sync.segments": "3", **keys}), table
+
+
+def scan_of(rig: Rig) -> dict[str, object]:
+    found = rig.row("orders")["scan"]
+    return found if isinstance(found, dict) else {}
+
+
+def states_of(rig: Rig) -> list[str]:
+    return sorted(str(row["state"]) for row in rig.rows())
+
+
+def segments_of(job: ScanJob) -> list[int]:
+    return [each.segment for each in job.segments]
+
+
+def failure_of(rig: Rig) -> Exception:
+    assert rig.context is not None
+    (failure,) = rig.context.failures
+    return failure
+
+
+def trace_of(error: BaseException | None) -> str:
+    texts = []
+    while error is not None:
+        texts.append(str(error))
+        error = error.__cause__
+    return "\n".join(texts)
+
+
+@virtual
+async def test_a_table_is_scanned_on_spark_then_followed() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 10)
+    row = rig.row("orders")
+    assert row["state"] == "INIT_SYNC"
+    assert row["items_scanned"] == row["records_sent"] == len(rig.log)
+    assert scan_of(rig)["engine"] == "spark (local[2], 2 at a time)"
+    assert scan_of(rig)["segments"] == 3
+    table.put("k1", 1000)  # whether it is scanned before or after this, the stream tells it
+    table.delete("k2")
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    assert int(str(rig.row("orders")["items_scanned"])) >= ITEMS - 1
+    assert rig.row("orders")["scan"] is None
+    assert rig.stored("orders", segment=0) is None
+    assert [segments_of(job) for job in fake.jobs] == [[0, 1, 2]]
+    assert fake.running == 0
+    await rig.stop()
+
+
+@virtual
+async def test_the_job_holds_what_the_connector_says_and_no_aws_keys() -> None:
+    rig, _ = new_rig(
+        aws_access_key_id="AKIA",
+        aws_secret_key="secret",
+        init_sync_read_capacity_units="100",
+        init_sync_page_size="7",
+        init_sync_consistent_read="true",
+        kafka_topic_prefix="copy-",
+    )
+    fake = FakeSpark(rig, chunk_s=9.0)
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    (job,) = fake.jobs
+    assert (job.connector, job.table, job.topic) == ("copy", "orders", "copy-orders")
+    assert (job.page_size, job.consistent_read, job.units_per_s) == (7, True, 100.0)
+    assert (job.chunk_s, job.item_bytes) == (9.0, 400.0)
+    assert job.state.to_offset()["init_sync_state"] == "RUNNING"
+    assert job.aws.access_key_id is None
+    await rig.stop()
+
+
+@virtual
+async def test_positions_are_stored_as_they_are_told_and_topics_and_counts_with_them() -> None:
+    rig, _ = new_rig()
+    FakeSpark(rig)
+    told: list[RecordBatch] = []
+    rig.on_emission = lambda each: told.append(each) if isinstance(each, RecordBatch) else None
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 20)
+    rig.settle()
+    stored = [rig.stored("orders", segment=each) for each in range(3)]
+    counts = [0 if each is None else int(str(each["count"])) for each in stored]
+    assert 15 <= sum(counts) <= len(rig.log)
+    moved = [each.delivered for each in told if each.delivered is not None]
+    assert sum(each.records for each in moved) >= sum(counts)
+    assert {topic for each in moved for topic in each.topics} == {"dynamodb-orders"}
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize(("first", "then"), [("spark", "daemon"), ("daemon", "spark")])
+async def test_a_scan_changes_hands_over_a_crash(first: str, then: str) -> None:
+    rig, table = new_rig(init_sync_page_size="5", init_sync_read_capacity_units="1")
+    fake = FakeSpark(rig)
+    rig.config["init.sync.engine"] = first
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 20)
+    await rig.crash()
+    assert fake.running == 0
+    sent = len(rig.log)
+    table.put("k3", 3000)
+    rig.config["init.sync.engine"] = then
+    rig.config["init.sync.read.capacity.units"] = "0"
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    assert len([each for each in rig.log if each.op == "r"]) - sent <= ITEMS - 20 + 3 * 5
+    await rig.stop()
+
+
+@virtual
+async def test_a_driver_that_dies_is_followed_by_one_for_the_rest() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+
+    async def dies_between_segments(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        async for report in spark.pages(driver, driver.job.segments[0]):
+            yield report
+        driver.code = -9
+
+    fake.script.append(dies_between_segments)
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    assert [segments_of(job) for job in fake.jobs] == [[0, 1, 2], [1, 2]]
+    (line,) = [each for each in logs if each["event"].startswith("a scan on Spark has failed")]
+    assert line["error"] == "the Spark driver was ended by signal 9: WARN something that Spark says"
+    assert line["segments_left"] == 2
+    assert len([each for each in rig.log if each.op == "r"]) == ITEMS
+    await rig.stop()
+
+
+@virtual
+async def test_while_another_start_is_waited_for_the_table_says_why() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restart_initial_s=100.0)
+    fake.script.append(
+        spark.tells(Failed("Kafka refuses everything", retriable=True), code=3),
+    )
+    await rig.start()
+    await rig.until(lambda: "Kafka refuses everything" in str(rig.row("orders")["reason"]))
+    assert fake.running == 0
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.row("orders")["reason"] == ""
+    await rig.stop()
+
+
+@virtual
+async def test_failures_without_progress_end_in_a_failed_table_with_the_last_lines() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=2)
+    fake.script += [spark.stays_silent(1, "the last line") for _ in range(3)]
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    reason = str(rig.row("orders")["reason"])
+    assert "failed 3 times in a row" in reason
+    assert "spark.restart.attempts.max is 2" in reason
+    assert "exit code 1: the last line" in reason
+    trace = trace_of(failure_of(rig))
+    assert "the last lines of the Spark driver:\nWARN something that Spark says\nthe last" in trace
+    assert len(fake.jobs) == 3
+    assert fake.running == 0
+    await rig.stop()
+
+
+@virtual
+async def test_a_scan_that_gets_on_has_all_its_attempts_again() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig, restarts_max=1)
+    fake.script += [step for _ in range(4) for step in (spark.dies_after(1), spark.stays_silent(1))]
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") in ("SYNC", "FAILED"))
+    assert rig.state("orders") == "FAILED"  # one that dies, one that is silent: twice in a row
+    await rig.stop()
+    fake.script.clear()
+    fake.script += [spark.dies_after(1) for _ in range(6)]
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+
+
+@virtual
+async def test_what_another_start_would_not_mend_fails_the_table_at_once() -> None:
+    rig, _ = new_rig()
+    rig.account.add_table("good").put("k", 1)
+    rig.config["init.sync.segments"] = "1"
+    fake = FakeSpark(rig)
+    fake.script.append(spark.tells(Failed("access denied to Scan", retriable=False), code=3))
+    await rig.start()
+    await rig.until(lambda: "FAILED" in (rig.state("orders"), rig.state("good")))
+    await rig.until(lambda: "SYNC" in (rig.state("orders"), rig.state("good")))
+    assert len(fake.jobs) == 2
+    assert "access denied to Scan" in trace_of(failure_of(rig))
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize(
+    ("line", "meaning", "starts"),
+    [
+        ("JAVA_HOME is not set", "no Java was found", 1),
+        ("java.lang.UnsupportedClassVersionError: x", "too old for Spark", 1),
+        ("ERROR All masters are unresponsive! Giving up.", "cannot be reached", 2),
+    ],
+)
+async def test_what_spark_says_at_its_start_is_understood(
+    line: str, meaning: str, starts: int
+) -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=1)
+    fake.script += [spark.stays_silent(1, line, "something else") for _ in range(2)]
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    assert meaning in str(rig.row("orders")["reason"])
+    assert len(fake.jobs) == starts
+    await rig.stop()
+
+
+@virtual
+async def test_the_cause_that_stands_in_the_log_alone_is_told_before_its_consequence() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=0)
+
+    async def has_no_master(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        driver.lines.append("ERROR Reason: All masters are unresponsive! Giving up.")
+        yield Failed("Cannot call methods on a stopped SparkContext", retriable=True)
+
+    fake.script.append(has_no_master)
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    reason = str(rig.row("orders")["reason"])
+    assert "the Spark master cannot be reached (spark.master is local[2]): Cannot call" in reason
+    await rig.stop()
+
+
+@virtual
+async def test_a_table_that_is_deleted_in_mid_scan_is_gone() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+
+    async def finds_nothing(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        async for report in spark.dies_after(1)(driver):
+            yield report
+        rig.account.drop_table("orders")
+        yield Failed("segment 0: Requested resource not found", retriable=False)
+
+    fake.script.append(finds_nothing)
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    assert "table orders does not exist" in str(rig.row("orders")["reason"])
+    assert "Requested resource not found" in trace_of(failure_of(rig))
+    await rig.stop()
+
+
+@virtual
+async def test_a_paused_connector_has_no_driver_and_another_one_goes_on_after_it() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 25)
+    rig.is_paused = True
+    await rig.until(lambda: fake.running == 0, within_s=30)
+    sent = len(rig.log)
+    await rig.sleep(3600)
+    assert (len(rig.log), len(fake.jobs)) == (sent, 1)
+    assert "paused" in str(rig.row("orders")["reason"])
+    rig.is_paused = False
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    assert len([each for each in rig.log if each.op == "r"]) == ITEMS, "nothing is read twice"
+    assert len(segments_of(fake.jobs[1])) < 3
+    assert rig.row("orders")["reason"] == ""
+    await rig.stop()
+
+
+@virtual
+async def test_what_troubles_a_driver_on_its_way_out_is_of_no_interest() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+
+    async def complains_when_asked(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        await driver.is_asked.wait()
+        yield Trouble(2, "SparkContext has been shutdown", 1)
+        await rig.clock.sleep(5)
+
+    fake.script.append(complains_when_asked)
+    await rig.start()
+    await rig.until(lambda: fake.running == 1)
+    rig.is_paused = True
+    await rig.sleep(1)
+    assert fake.running == 1
+    assert rig.row("orders")["reason"] == ""
+    await rig.until(lambda: fake.running == 0)
+    assert "paused" in str(rig.row("orders")["reason"])
+    await rig.stop()
+
+
+@virtual
+async def test_a_pause_that_is_over_before_the_driver_has_ended_is_no_failure() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 25)
+    with capture_logs() as logs:
+        rig.is_paused = True
+        await rig.sleep(0.1)
+        rig.is_paused = False
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    assert [each["event"] for each in logs if each["log_level"] != "info"] == []
+    assert len(fake.jobs) == 2
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+
+
+@virtual
+async def test_a_connector_that_is_paused_while_it_waits_for_another_start_starts_none() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restart_initial_s=50.0)
+    fake.script.append(spark.stays_silent(1))
+    await rig.start()
+    await rig.until(lambda: len(fake.jobs) == 1 and fake.running == 0)
+    rig.is_paused = True
+    await rig.sleep(3600)
+    assert len(fake.jobs) == 1
+    rig.is_paused = False
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+@virtual
+async def test_tables_wait_for_their_turn_before_their_scan_begins() -> None:
+    rig, table = new_rig()
+    others = [rig.account.add_table(f"t{number}") for number in range(3)]
+    for other in others:
+        for number in range(10):
+            other.put(f"k{number}", number)
+    fake = FakeSpark(rig, drivers_max=2)
+    most = 0
+
+    def look() -> bool:
+        nonlocal most
+        most = max(most, fake.running)
+        return all(rig.is_in_sync(each) for each in rig.account.tables)
+
+    await rig.start()
+    await rig.until(lambda: fake.running == 2)
+    waiting = [row for row in rig.rows() if row["state"] == "DELAYED"]
+    assert len(waiting) == 2
+    assert all("spark.drivers.max is 2" in str(row["reason"]) for row in waiting)
+    assert all(rig.stored(str(row["table"])) is None for row in waiting)
+    await rig.until(look)
+    assert most == 2
+    for each in (table, *others):
+        assert rig.topic_view(each.name) == each.items
+    await rig.stop()
+
+
+@virtual
+async def test_the_daemon_scans_without_waiting_for_a_turn() -> None:
+    rig, _ = new_rig()
+    rig.config |= {"init.sync.engine": "auto", "init.sync.spark.threshold.items": "60"}
+    rig.account.add_table("small").put("k", 1)
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: fake.running == 1)
+    await rig.until(lambda: rig.is_in_sync("small"))
+    assert rig.state("orders") == "INIT_SYNC"
+    await rig.stop()
+
+
+@virtual
+async def test_a_table_that_fails_or_pauses_gives_its_turn_to_others() -> None:
+    rig, _ = new_rig()
+    rig.account.add_table("other").put("k", 1)
+    fake = FakeSpark(rig)
+    fake.script.append(spark.tells(Failed("no", retriable=False), code=3))
+    await rig.start()
+    await rig.until(lambda: states_of(rig) == ["FAILED", "SYNC"])
+    await rig.stop()
+
+    rig, table = new_rig()
+    second = Rig(rig.account, rig.config)
+    second.offsets = rig.offsets
+    rig.account.add_table("other").put("k", 1)
+    rig.tables, second.tables = ["orders"], ["other"]
+    fake = FakeSpark(rig)
+    second.resources = rig.resources
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 20)
+    await second.start()
+    await second.until(lambda: second.state("other") == "DELAYED")
+    rig.is_paused = True
+    await second.until(lambda: second.is_in_sync("other"))
+    rig.is_paused = False
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+    await second.stop()
+
+
+@virtual
+async def test_stopping_ends_the_driver() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+    await rig.start()
+    await rig.until(lambda: fake.running == 1)
+    await rig.stop()
+    assert fake.running == 0
+
+
+@virtual
+async def test_a_driver_that_tells_nothing_is_shown_and_then_replaced() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, idle_timeout_s=600.0)
+    fake.script.append(spark.stays_silent(0, after_s=100_000.0))
+    await rig.start()
+    await rig.sleep(100)
+    assert "has local[2] room for it?" in str(rig.row("orders")["reason"])
+    assert fake.running == 1
+    await rig.sleep(550)
+    assert len(fake.jobs) == 2
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+@virtual
+async def test_what_a_driver_retries_is_shown_until_it_works() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+
+    async def is_throttled(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        yield Trouble(0, "throttled by the table", 3)
+        await rig.clock.sleep(20)
+        async for report in spark.scans(driver):
+            yield report
+
+    fake.script.append(is_throttled)
+    await rig.start()
+    await rig.until(
+        lambda: (
+            rig.row("orders")["reason"]
+            == "scan on Spark, segment 0: throttled by the table (attempt 3)"
+        )
+    )
+    await rig.until(lambda: len(rig.log) >= 5)
+    assert rig.row("orders")["reason"] == ""
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+def moved(job: ScanJob, segment: int, **changes: object) -> SegmentMoved:
+    position = SegmentPosition(segment, 3, job.state.init_sync_start_ms, b'{"id":{"S":"x"}}', 5)
+    return SegmentMoved(replace(position, **changes), 5, 5)  # type: ignore[arg-type]
+
+
+@virtual
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"segment": 3}, "another scan"),
+        ({"total_segments": 4}, "another scan"),
+        ({"init_sync_start_ms": 1}, "another scan"),
+        ({"count": 4}, "before the one that is known"),
+    ],
+)
+async def test_a_position_that_this_scan_cannot_have_fails_the_table(
+    changes: dict[str, int], problem: str
+) -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+
+    async def confuses(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        yield moved(driver.job, 0)
+        yield moved(driver.job, **{"segment": 0, **changes})
+        await rig.clock.sleep(3600)
+
+    fake.script.append(confuses)
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED", within_s=60)
+    assert problem in str(rig.row("orders")["reason"])
+    assert fake.running == 0
+    stored = rig.stored("orders", segment=0)
+    assert stored is None or stored["count"] == 5
+    await rig.stop()
+
+
+@virtual
+async def test_a_finished_segment_stays_finished() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig)
+
+    async def goes_back(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield moved(driver.job, 1, start_key=None, is_finished=True)
+        yield moved(driver.job, 1, count=9)
+
+    fake.script.append(goes_back)
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    assert "before the one that is known" in str(rig.row("orders")["reason"])
+    await rig.stop()
+
+
+@virtual
+async def test_a_driver_that_only_says_it_has_finished_is_not_believed() -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+    fake.script.append(spark.tells(Finished()))
+    await rig.start()
+    await rig.until(lambda: "3 segments are not" in str(rig.row("orders")["reason"]))
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+
+
+@virtual
+async def test_the_end_that_the_last_record_tells_is_the_end_of_the_scan() -> None:
+    rig, _ = new_rig(items=3, init_sync_segments="1")
+    fake = FakeSpark(rig)
+
+    async def ends_at(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        async for report in spark.pages(driver, driver.job.segments[0]):
+            yield replace(report, ended_ms=1_800_000_000_123)
+        yield Finished()
+
+    fake.script.append(ends_at)
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    stored = rig.stored("orders")
+    assert stored is not None
+    assert stored["init_sync_end"] == 1_800_000_000_123
+    await rig.stop()
+
+
+# -- who scans ---------------------------------------------------------------------------------
+
+
+@virtual
+async def test_small_tables_stay_with_the_daemon_by_default() -> None:
+    rig, _ = new_rig(init_sync_engine="auto")
+    fake = FakeSpark(rig)
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
+    assert line["engine"] == "daemon"
+    assert line["why"] == ("the table has 24000 bytes and 60 items, below the thresholds of Spark")
+    assert fake.jobs == []
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize("threshold", ["bytes", "items"])
+async def test_large_tables_go_to_spark_with_a_segment_for_every_two_gigabytes(
+    threshold: str,
+) -> None:
+    rig, table = new_rig(init_sync_engine="auto", init_sync_segments="0")
+    rig.config |= {
+        "init.sync.spark.threshold.bytes": "1000" if threshold == "bytes" else "99999999999999",
+        "init.sync.spark.threshold.items": "60" if threshold == "items" else "0",
+    }
+    table.item_bytes = 1024**3
+    fake = FakeSpark(rig)
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
+    assert line["engine"] == "spark"
+    assert f"enough for init.sync.spark.threshold.{threshold}" in line["why"]
+    assert fake.jobs[0].total_segments == 30
+    assert rig.topic_view("orders") == table.items
+    await rig.stop()
+
+
+@virtual
+async def test_without_a_way_to_spark_the_daemon_scans_what_auto_would_hand_over() -> None:
+    rig, table = new_rig(init_sync_engine="auto", init_sync_spark_threshold_bytes="1")
+    fake = FakeSpark(rig)
+    fake.missing = "no spark-submit was found"
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
+    assert line["why"].endswith(
+        "enough for init.sync.spark.threshold.bytes, but no spark-submit was found"
+    )
+    assert rig.topic_view("orders") == table.items
+    assert fake.jobs == []
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize("has_spark", [True, False])
+async def test_without_a_way_to_spark_a_table_that_must_go_there_fails(has_spark: bool) -> None:
+    rig, _ = new_rig()
+    if has_spark:
+        FakeSpark(rig).missing = "no Java was found"
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    problem = "no Java was found" if has_spark else "this worker offers no Spark"
+    assert rig.row("orders")["reason"] == (
+        f"table orders: init.sync.engine is spark, but {problem}"
+    )
+    await rig.stop()

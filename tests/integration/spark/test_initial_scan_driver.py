@@ -1,0 +1,154 @@
+"""The driver of a scan as a process: started as the daemon starts it, ended in every way there is.
+
+However a driver ends in mid-scan, none of its processes is left, and the next one begins with the
+positions reported by then. Starting one costs seconds, so one table goes through all ends.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
+from connectd.connectors.dynamodb.scan_reports import Failed, Finished, Started
+from tests.harness.kafka import KafkaBroker
+from tests.integration.spark.scan_rig import DRIVER, DriverProcess, ScanRig, kill
+from tests.integration.worker_rig import prefix_of
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
+
+End = Callable[[DriverProcess, "subprocess.Popen[bytes]"], None]
+
+
+@pytest.fixture(scope="module")
+def rig(kafka_broker: KafkaBroker) -> Iterator[ScanRig]:
+    with ScanRig(kafka_broker, prefix_of(__name__)) as rig:
+        yield rig
+
+
+@pytest.fixture
+def parent() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that stands for the daemon."""
+    command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def _kill_driver(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+    kill(driver.python_pid())
+
+
+def _kill_jvm(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+    driver.process.kill()
+
+
+def _kill_parent(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+    parent.kill()
+    parent.wait()
+
+
+def _terminate(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+    driver.process.send_signal(signal.SIGTERM)
+
+
+def test_drivers_that_end_in_mid_scan_leave_nothing_behind_and_lose_nothing(
+    rig: ScanRig, tmp_path: Path, parent: subprocess.Popen[bytes]
+) -> None:
+    chance = random.Random(5)
+    table = rig.new_table(6000)
+    job = rig.job(table, segments=4, page_size=50, chunk_items=100)
+    rig.control.latency(operation="Scan", delay_s=0.1)
+    # The parent's end comes last: there is one parent only.
+    for end in (*chance.sample((_kill_driver, _kill_jvm, _terminate), 3), _kill_parent):
+        _live(rig, rig.rest_of(job), tmp_path, parent, end, chunks=chance.randint(2, 8))
+    rig.control.clear_faults()
+    _complete(rig, job, tmp_path)
+    rig.assert_equal(table)
+
+
+def _live(
+    rig: ScanRig,
+    job: ScanJob,
+    home: Path,
+    parent: subprocess.Popen[bytes],
+    end: End,
+    *,
+    chunks: int,
+) -> None:
+    """A driver that is ended after so many chunks."""
+    with DriverProcess(job, home, parent=parent.pid) as driver:
+        driver.wait(lambda: len(driver.moves()) >= chunks, f"{chunks} chunks")
+        assert not driver.job_path.exists(), "it holds passwords"
+        end(driver, parent)
+        driver.wait(lambda: not driver.pids(), f"end of all processes, by {end.__name__}")
+        assert driver.wait_exit() != 0
+        reports = driver.reports()
+    for report in reports:
+        rig.hear(report)
+    assert not any(isinstance(each, Finished | Failed) for each in reports)
+
+
+def _complete(rig: ScanRig, job: ScanJob, home: Path) -> None:
+    with DriverProcess(rig.rest_of(job), home) as driver:
+        assert driver.wait_exit() == 0
+        reports = driver.reports()
+        for report in reports:
+            rig.hear(report)
+        assert isinstance(reports[0], Started)
+        assert reports[0].master == "local[2]"
+        assert isinstance(reports[-1], Finished)
+        driver.wait(lambda: not driver.pids(), "end of all its processes")
+
+
+def test_a_master_that_does_not_exist_is_said(rig: ScanRig, tmp_path: Path) -> None:
+    with DriverProcess(rig.job(rig.new_table(1)), tmp_path, master="local[many]") as driver:
+        assert driver.wait_exit() == EXIT_FAILED
+        (failed,) = driver.reports()
+        assert isinstance(failed, Failed)
+        assert not failed.retriable
+        assert "Could not parse Master URL: 'local[many]'" in failed.error
+        assert "check the master" in failed.error
+
+
+def test_without_a_job_nothing_is_started(tmp_path: Path) -> None:
+    with DriverProcess(None, tmp_path, argv=DIRECTLY) as driver:
+        assert driver.wait_exit() == EXIT_FAILED
+        (failed,) = driver.reports()
+        assert isinstance(failed, Failed)
+        assert "reading the scan job" in failed.error
+
+
+def test_without_java_it_is_said_what_is_missing(rig: ScanRig, tmp_path: Path) -> None:
+    job = rig.job(rig.new_table(1))
+    without = {"JAVA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    with DriverProcess(job, tmp_path, argv=DIRECTLY, env=without) as driver:
+        assert driver.wait_exit() == EXIT_FAILED
+        (failed,) = driver.reports()
+        assert isinstance(failed, Failed)
+        assert failed.retriable
+        assert "Java 17 or newer" in failed.error
+        assert "JAVA_HOME" in failed.error
+
+
+def test_a_connector_that_cannot_work_is_said_before_spark_is_started(
+    rig: ScanRig, tmp_path: Path
+) -> None:
+    transforms = {"transforms": "r", "transforms.r.type": "com.acme.NotInstalledHere"}
+    job = rig.job(rig.new_table(1), transforms)
+    with DriverProcess(job, tmp_path, argv=DIRECTLY) as driver:
+        assert driver.wait_exit() == EXIT_FAILED
+        (failed,) = driver.reports()
+        assert isinstance(failed, Failed)
+        assert not failed.retriable
+        assert "com.acme.NotInstalledHere" in failed.error
+
+
+DIRECTLY = (sys.executable, str(DRIVER))
+"""The driver without a JVM before it."""

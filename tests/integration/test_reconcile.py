@@ -1,0 +1,359 @@
+"""``connectd reconcile`` against a worker, a table and a topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from connectd import cli
+from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import free_ports
+from tests.harness.worker import properties_text
+from tests.integration.worker_rig import Rig, prefix_of
+from tests.kit.scripted_registry import ScriptedRegistry
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+
+CapSys = pytest.CaptureFixture[str]
+
+ALL_TYPES: dict[str, Any] = {
+    "s": {"S": 'zähle "bis" ✓'},
+    "n": {"N": "12345678901234567890.123456789012345678"},
+    "b": {"B": "AAEC/w=="},
+    "yes": {"BOOL": True},
+    "nothing": {"NULL": True},
+    "ss": {"SS": ["b", "a"]},
+    "ns": {"NS": ["2", "1.5"]},
+    "bs": {"BS": ["AQ==", "AA=="]},
+    "m": {"M": {"M": {"S": "inner"}, "a.b": {"L": [{"N": "1"}, {"B": "AA=="}]}}},
+    "l": {"L": [{"S": "x"}, {"SS": ["y"]}]},
+}
+
+
+@pytest.fixture(scope="module")
+def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
+        yield rig
+
+
+@pytest.fixture
+def rig(shared: Rig) -> Iterator[Rig]:
+    with shared.lent() as rig:
+        yield rig
+
+
+@dataclass
+class Outcome:
+    """How a run of the command ended."""
+
+    code: int
+    report: Any
+    err: str
+
+    @property
+    def differences(self) -> set[tuple[str, str]]:
+        """Kind and id of each."""
+        return {(each["kind"], each["key"]["id"]) for each in self.report["differences"]}
+
+
+class Command:
+    """``connectd reconcile`` of the rig's connector and table ``t``."""
+
+    def __init__(self, rig: Rig, capsys: CapSys, home: Path) -> None:
+        self._rig = rig
+        self._capsys = capsys
+        self.worker_file = home / "worker.properties"
+        self.worker_file.write_text(properties_text(rig.worker.properties), encoding="utf-8")
+
+    def __call__(
+        self,
+        *arguments: str,
+        settle: str = "0",
+        connector: str | None = None,
+        table: str = "t",
+        source: tuple[str, ...] | None = None,
+    ) -> Outcome:
+        where = source or ("--url", self._rig.worker.rest_url)
+        name = connector or self._rig.name
+        self._capsys.readouterr()
+        code = cli.main(
+            ["reconcile", name, table, "-w", str(self.worker_file), "--json",
+             "--settle", settle, *where, *arguments]
+        )  # fmt: skip
+        out, err = self._capsys.readouterr()
+        return Outcome(code, json.loads(out) if out else None, err)
+
+
+@pytest.fixture
+def reconcile(rig: Rig, capsys: CapSys, tmp_path: Path) -> Command:
+    return Command(rig, capsys, tmp_path)
+
+
+def stopped(rig: Rig) -> None:
+    """Stop the connector: from here on its topic does not follow."""
+    rig.expect(204, "PUT", f"{rig.path}/stop")
+    rig.wait_states("STOPPED")
+
+
+def in_sync(rig: Rig, items: int = 3, /, **keys: str) -> None:
+    rig.create_table("t", items=items)
+    rig.create(dynamodb__table__whitelist="t", **keys)
+    rig.wait_following("t")
+
+
+def create_topic(bootstrap: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    made = admin.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"})])
+    made[topic].result(20)
+
+
+def append_envelope(rig: Rig, topic: str, *, key: bytes, table: str) -> None:
+    """A record as another connector writes it of its table."""
+    value = {"version": "0.1", "document": "{}", "source": {"table_name": table}, "op": "r"}
+    producer = Producer({"bootstrap.servers": rig.broker.bootstrap, "log_level": 0})
+    producer.produce(rig.topic(topic), key=key, value=json.dumps(value).encode())
+    assert producer.flush(20) == 0
+
+
+ENVELOPES = {
+    "0.1 typed": {"envelope__version": "0.1"},
+    "1.0 with schemas": {
+        "envelope__version": "1.0",
+        "key__converter": "JsonConverter",
+        "value__converter": "JsonConverter",
+    },
+    "0.1 plain with old images": {
+        "document__format": "plain",
+        "include__old__image": "true",
+        "include__user__identity": "true",
+    },
+}
+
+
+@pytest.mark.parametrize("keys", ENVELOPES.values(), ids=ENVELOPES)
+def test_a_topic_that_followed_its_table_equals_it(
+    rig: Rig, reconcile: Command, keys: dict[str, str]
+) -> None:
+    in_sync(rig, **keys)
+    rig.put("t", 1, **ALL_TYPES)
+    rig.put("t", 7, **ALL_TYPES)
+    rig.control.delete(table="t", key={"id": {"S": "k2"}})
+    rig.wait_records("t", 7)
+
+    outcome = reconcile()
+
+    assert outcome.code == 0, outcome
+    assert outcome.report["equal"] is True
+    assert outcome.report["compared"] == "documents"
+    assert outcome.report["topics"] == [rig.topic("t")]
+    assert outcome.report["counts"] == {
+        "items": 3, "records": 7, "keys": 3, "equal": 3, "missing": 0, "stale": 0, "extra": 0,
+        "skipped": 0, "foreign": 0, "unchecked": 0,
+    }  # fmt: skip
+
+
+def test_what_is_missing_stale_and_extra_is_told_and_repaired(rig: Rig, reconcile: Command) -> None:
+    in_sync(rig, 5)
+    stopped(rig)
+    rig.put("t", 1, **ALL_TYPES)
+    rig.put("t", 8, **ALL_TYPES)
+    rig.control.delete(table="t", key={"id": {"S": "k2"}})
+
+    told = reconcile()
+    repaired = reconcile("--repair")
+    after = reconcile()
+
+    assert told.code == 1
+    assert told.differences == {("stale", "k1"), ("missing", "k8"), ("extra", "k2")}
+    assert told.report["repaired"] is None
+    assert told.report["counts"]["unchecked"] == 0
+    assert repaired.code == 0, repaired
+    assert repaired.report["repaired"] == {"records": 2, "tombstones": 1}
+    assert (after.code, after.report["counts"]["equal"]) == (0, 5)
+    rig.assert_topic_equals_table("t")
+    assert rig.ops("t")[-2:] == ["r", "r"]
+
+
+def test_what_changes_during_the_comparison_is_no_difference(rig: Rig, reconcile: Command) -> None:
+    in_sync(rig, 4)
+    after_scan = {"operation": "Scan", "table": "t"}
+    for number in (0, 9):
+        item = {"id": {"S": f"k{number}"}, "late": {"BOOL": True}}
+        rig.control.after_call(**after_scan, command="put", arguments={"table": "t", "item": item})
+    key = {"id": {"S": "k3"}}
+    rig.control.after_call(**after_scan, command="delete", arguments={"table": "t", "key": key})
+
+    outcome = reconcile(settle="60")
+
+    assert outcome.code == 0, outcome
+    assert outcome.report["counts"]["unchecked"] == 0
+    assert rig.ops("t")[4:] == ["u", "c", "d"]
+
+
+def test_an_item_that_may_not_be_read_again_leaves_its_difference_unchecked(
+    rig: Rig, reconcile: Command
+) -> None:
+    in_sync(rig)
+    stopped(rig)
+    rig.put("t", 5)
+    rig.control.inject(operation="GetItem", error="AccessDeniedException", times=None)
+
+    told, repaired = reconcile(), reconcile("--repair")
+
+    assert (told.code, told.report["counts"]["unchecked"]) == (1, 1)
+    assert "dynamodb:GetItem" in told.report["notes"][0]
+    assert (repaired.code, repaired.report) == (2, None)
+    assert "dynamodb:GetItem" in repaired.err
+
+
+class TestWithoutAWorker:
+    """``--file``: the connector's config; topics are filled by ``--repair``."""
+
+    @pytest.fixture
+    def alone(self, rig: Rig, reconcile: Command, tmp_path: Path) -> Callable[..., Outcome]:
+        """The command with a config of its own, for a table with items and an empty topic."""
+        rig.create_table("t", view_type=None)
+        rig.put("t", 1, **ALL_TYPES)
+        rig.put("t", 2, tenant={"S": "acme"})
+
+        def run(*arguments: str, table: str = "t", **keys: str) -> Outcome:
+            file = tmp_path / "connector.json"
+            config = rig.config(dynamodb__table__whitelist="t", **keys)
+            file.write_text(json.dumps({"name": rig.name, "config": config}))
+            return reconcile(*arguments, table=table, source=("--file", str(file)))
+
+        return run
+
+    def test_avro_is_compared_by_document_whatever_the_schema_ids_are(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        create_topic(rig.broker.bootstrap, rig.topic("t"))
+        with ScriptedRegistry() as registry:
+            avro = {
+                f"{part}__converter{setting}": value
+                for part in ("key", "value")
+                for setting, value in (
+                    ("", "io.confluent.connect.avro.AvroConverter"),
+                    ("__schema__registry__url", registry.url),
+                )
+            }
+            keys = {"envelope__version": "1.0", **avro}
+            assert alone("--repair", **keys).report["repaired"] == {"records": 2, "tombstones": 0}
+            rig.put("t", 1, **ALL_TYPES, more={"S": "x"})
+            rig.control.delete(table="t", key={"id": {"S": "k2"}})
+            told = alone(include__old__image="true", **keys)
+
+        assert told.report["compared"] == "documents"
+        assert told.differences == {("stale", "k1"), ("extra", "k2")}
+
+    def test_what_transforms_change_is_compared_as_a_whole_in_every_topic(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        keys = {
+            "transforms": "route,unwrap",
+            "transforms__route__type": "ContentRouter",
+            "transforms__route__field": "document.tenant.s",
+            "transforms__route__topic__format": "${topic}-${field}",
+            "transforms__unwrap__type": "UnwrapDynamoDb",
+        }
+        for topic in (rig.topic("t"), rig.topic("t-acme"), rig.topic("t-gone")):
+            create_topic(rig.broker.bootstrap, topic)
+        assert alone("--repair", **keys).code == 0
+        rig.put("t", 2, tenant={"S": "gone"})
+
+        told = alone("--topic", rig.topic("t-acme"), **keys)
+
+        assert told.report["topics"] == [rig.topic(each) for each in ("t", "t-acme", "t-gone")]
+        assert told.report["compared"] == "json"
+        assert told.differences == {("extra", "k2"), ("missing", "k2")}
+        assert alone("--topic", rig.topic("t-acme"), "--repair", **keys).code == 0
+        assert [each.value is None for each in rig.records("t-acme")] == [False, True]
+
+    def test_what_a_transaction_has_not_committed_is_not_in_the_topic(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        create_topic(rig.broker.bootstrap, rig.topic("t"))
+        alone("--repair")
+        producer = Producer(
+            {
+                "bootstrap.servers": rig.broker.bootstrap,
+                "transactional.id": rig.topic("writer"),
+                "log_level": 0,
+            }
+        )
+        producer.init_transactions(20)
+        for end in (producer.abort_transaction, producer.commit_transaction):
+            producer.begin_transaction()
+            producer.produce(rig.topic("t"), key=b'{"id":"k1"}', value=None)
+            assert producer.flush(20) == 0
+            told = alone()  # the transaction is open
+            assert (told.code, told.report["counts"]["records"]) == (0, 2)
+            end(20)
+
+        assert alone().differences == {("missing", "k1")}
+
+    def test_records_of_other_tables_in_the_topic_are_left_alone(
+        self, rig: Rig, reconcile: Command, alone: Callable[..., Outcome]
+    ) -> None:
+        rig.create_table("u", items=5, view_type=None)
+        keys = {"kafka__topic__map": '{"t":"both","u":"both"}'}
+        create_topic(rig.broker.bootstrap, rig.topic("both"))
+        alone("--repair", **keys)
+        rig.control.delete(table="t", key={"id": {"S": "k2"}})
+        append_envelope(rig, "both", key=b'{"id":"k77"}', table="u")
+
+        told = alone(**keys)
+
+        assert told.differences == {("extra", "k2")}
+        assert told.report["counts"]["foreign"] == 1
+
+    def test_a_file_of_another_connector_is_refused(
+        self, reconcile: Command, alone: Callable[..., Outcome], tmp_path: Path
+    ) -> None:
+        create = {"connector__class": "FileStreamSource", "topic": "t"}
+        wrong_kind = alone(**create)
+        file = ("--file", str(tmp_path / "connector.json"))
+        wrong_name = reconcile(connector="another", source=file)
+
+        assert (wrong_kind.code, wrong_name.code) == (2, 2)
+        assert "FileStreamSource" in wrong_kind.err
+        assert "expected another" in wrong_name.err
+
+    def test_what_cannot_be_compared_says_why(
+        self,
+        rig: Rig,
+        reconcile: Command,
+        alone: Callable[..., Outcome],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        no_topic = alone()
+        create_topic(rig.broker.bootstrap, rig.topic("t"))
+        rig.control.inject(operation="Scan", error="AccessDeniedException", times=None)
+        denied = alone()
+        rig.control.clear_faults()
+        no_table = alone(kafka__topic__prefix="x-", table="nowhere")
+        no_connector = reconcile(connector="nobody")
+        port = free_ports(1)[0]
+        no_worker = reconcile(source=("--url", f"http://127.0.0.1:{port}"))
+        monkeypatch.setattr("connectd.app.reconcile_wiring.BROKER_S", 1.0)
+        monkeypatch.setenv("CONNECT_BOOTSTRAP_SERVERS", f"127.0.0.1:{port}")
+        no_broker = alone()
+
+        told = {
+            f"topic {rig.topic('t')} does not exist": no_topic,
+            "dynamodb:Scan": denied,
+            "nowhere": no_table,
+            "Connector nobody not found": no_connector,
+            f"no worker answers at http://127.0.0.1:{port}": no_worker,
+            "none answered within": no_broker,
+        }
+        assert [text for text, each in told.items() if text not in each.err] == []
+        assert {each.code for each in told.values()} == {2}
+        assert all(each.report is None for each in told.values())

@@ -1,0 +1,91 @@
+"""The comparison on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connectd.connectors.dynamodb.digest_file import DigestFile, Expected, Found
+from connectd.connectors.dynamodb.reconciling import Counts, Kind
+from connectd.errors import ConnectdError
+
+
+def expected(key: bytes, digest: bytes = b"1") -> Expected:
+    return Expected(key, "t", key, b"{}", digest)
+
+
+def found(
+    key: bytes, digest: bytes | None = b"1", offset: int = 0, partition: int = 0, time: int = 0
+) -> Found:
+    return Found(key, "t", key, digest, partition, offset, time)
+
+
+def kinds(file: DigestFile) -> dict[bytes, Kind | None]:
+    return {each.key_id: each.kind for each in file.differences(100)}
+
+
+def test_both_sides_come_in_any_order() -> None:
+    with DigestFile() as file:
+        file.find([found(b"a"), found(b"b", b"2"), found(b"x"), found(b"gone", None)])
+        file.expect([expected(b"a"), expected(b"b"), expected(b"c")])
+        file.find([found(b"d")])
+        file.expect([expected(b"d")])
+        assert file.counts() == Counts(items=4, keys=4, equal=2, missing=1, stale=1, extra=1)
+        assert kinds(file) == {b"b": Kind.STALE, b"c": Kind.MISSING, b"x": Kind.EXTRA}
+
+
+def test_an_item_with_a_tombstone_is_missing() -> None:
+    with DigestFile() as file:
+        file.expect([expected(b"a")])
+        file.find([found(b"a", b"1", 0), found(b"a", None, 1)])
+        assert kinds(file) == {b"a": Kind.MISSING}
+
+
+def test_of_a_key_the_last_record_counts() -> None:
+    with DigestFile() as file:
+        file.find([found(b"a", b"new", 5), found(b"a", b"old", 4)])
+        file.find([found(b"b", b"old", 9, 0, 100), found(b"b", b"new", 1, 1, 200)])
+        file.find([found(b"c", b"new", 1, 1, 200), found(b"c", b"old", 9, 0, 100)])
+        assert {each.key_id: each.found for each in file.differences(9)} == {
+            b"a": b"new",
+            b"b": b"new",
+            b"c": b"new",
+        }
+
+
+def test_differences_come_page_by_page() -> None:
+    with DigestFile() as file:
+        file.expect([expected(bytes([number])) for number in range(250)])
+        seen, after = [], b""
+        while page := file.differences(100, after=after):
+            seen += [each.key_id[0] for each in page]
+            after = page[-1].key_id
+        assert seen == list(range(250))
+
+
+def test_what_a_second_look_has_shown_is_put_down() -> None:
+    with DigestFile() as file:
+        file.expect([expected(b"a"), expected(b"b")])
+        first, second = file.differences(2)
+        first.found, first.partition, first.offset, first.timestamp_ms = b"1", 0, 3, 7
+        second.expected = None
+        file.settle([first, second])
+        assert file.counts() == Counts(items=1, keys=1, equal=1)
+
+
+def test_the_file_goes_with_its_owner(tmp_path: Path) -> None:
+    with DigestFile(tmp_path) as file:
+        (home,) = tmp_path.iterdir()
+        assert home.stat().st_mode & 0o077 == 0
+        file.expect([expected(b"a")])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_refuses_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConnectdError, match=r"nowhere.*--spill"):
+        DigestFile(tmp_path / "nowhere")
+    with DigestFile(tmp_path) as file:
+        file._file.execute("PRAGMA max_page_count = 3")
+        with pytest.raises(ConnectdError, match="full"):
+            file.expect([expected(bytes([number]) * 99) for number in range(250)])

@@ -1,0 +1,228 @@
+"""The command that starts a scan on Spark: its parts, its environment, its files."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from connectd.aio.child_process import ChildCommand, process_start
+from connectd.aws.settings import AwsSettings
+from connectd.configdef import properties
+from connectd.configdef.spark_settings import SparkSettings
+from connectd.connectors.dynamodb import scan_job, spark_command
+from connectd.connectors.dynamodb.spark_command import SparkParts
+from connectd.errors import ConfigError, FatalTaskError, RetriableError
+from tests.kit.scan_jobs import a_job
+
+SECRET = "an-ordinary-secret"
+
+
+def executable(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def command_of(
+    directory: Path,
+    settings: SparkSettings | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    aws: AwsSettings | None = None,
+) -> ChildCommand:
+    return spark_command.command(
+        SparkParts("/bin/spark-submit", "/jobs/initial_scan.py"),
+        settings or SparkSettings(),
+        a_job(aws=aws or AwsSettings("eu-west-1")),
+        directory,
+        environ or {},
+    )
+
+
+@pytest.fixture(autouse=True)
+def private_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of a job come here."""
+    directory = tmp_path / "tmp"
+    directory.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+    return directory
+
+
+# -- parts -------------------------------------------------------------------------------------
+
+
+def test_the_spark_submit_beside_python_is_taken_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
+    java = executable(tmp_path / "bin" / "java")
+    on_path = executable(tmp_path / "bin" / "spark-submit")
+    environ = {"PATH": str(tmp_path / "bin")}
+    assert spark_command.find_parts(SparkSettings(), environ).submit == on_path
+    beside = executable(tmp_path / "venv" / "spark-submit")
+    parts = spark_command.find_parts(SparkSettings(), environ)
+    assert parts.submit == beside
+    assert parts.script.endswith("spark_jobs/initial_scan.py")
+    Path(java).unlink()
+    with pytest.raises(ConfigError, match=r"no Java was found; install Java 17"):
+        spark_command.find_parts(SparkSettings(), environ)
+
+
+def test_a_machine_without_spark_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(ConfigError, match=r"pip install 'connectd\[spark\]'"):
+        spark_command.find_parts(SparkSettings(), {"PATH": str(tmp_path)})
+
+
+def test_java_is_where_somebody_says_that_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    executable(tmp_path / "spark-submit")
+    executable(tmp_path / "jdk" / "bin" / "java")
+    good = {"PATH": "", "JAVA_HOME": str(tmp_path / "jdk")}
+    spark_command.find_parts(SparkSettings(), good)
+    spark_command.find_parts(SparkSettings(java_home=str(tmp_path / "jdk")), {"PATH": ""})
+    with pytest.raises(ConfigError, match="there is no Java in /nowhere"):
+        spark_command.find_parts(SparkSettings(java_home="/nowhere"), good)
+
+
+def test_a_spark_submit_that_is_named_is_the_one_or_an_error(tmp_path: Path) -> None:
+    named = executable(tmp_path / "spark" / "bin" / "spark-submit")
+    parts = spark_command.find_parts(SparkSettings(submit_command=named), {})
+    assert parts.submit == named
+    with pytest.raises(ConfigError, match=r"spark.submit.command is /nowhere"):
+        spark_command.find_parts(SparkSettings(submit_command="/nowhere"), {})
+
+
+# -- the command -------------------------------------------------------------------------------
+
+
+def test_the_command_names_master_script_and_table() -> None:
+    found = command_of(Path("/files"), SparkSettings(master="spark://m:7077"))
+    assert found.argv == (
+        "/bin/spark-submit",
+        *("--master", "spark://m:7077", "--deploy-mode", "client"),
+        *("--name", "connectd-copy-orders"),
+        "/jobs/initial_scan.py",
+    )
+
+
+def test_settings_of_spark_go_by_a_file_and_add_to_those_of_the_installation() -> None:
+    settings = SparkSettings(conf={"spark.authenticate.secret": SECRET})
+    found = command_of(Path("/files"), settings)
+    assert "--properties-file" in found.argv
+    assert "--load-spark-defaults" in found.argv
+    assert SECRET not in " ".join(found.argv)
+
+
+def test_aws_keys_of_the_connector_replace_all_others_in_the_environment_alone() -> None:
+    environ = {
+        "AWS_PROFILE": "mine",
+        "AWS_SESSION_TOKEN": "of somebody else",
+        "AWS_REGION": "eu-north-1",
+    }
+    aws = AwsSettings("eu-west-1", access_key_id="AKIA", secret_access_key=SECRET)
+    found = command_of(Path("/files"), environ=environ, aws=aws)
+    assert {name: each for name, each in found.env.items() if name.startswith("AWS_")} == {
+        "AWS_ACCESS_KEY_ID": "AKIA",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "eu-north-1",
+    }
+    assert SECRET not in " ".join(found.argv)
+
+
+def test_without_keys_of_its_own_the_environment_finds_them() -> None:
+    found = command_of(Path("/files"), environ={"AWS_PROFILE": "mine"})
+    assert found.env["AWS_PROFILE"] == "mine"
+
+
+def test_variables_of_the_worker_stay_with_the_worker() -> None:
+    found = command_of(Path("/files"), environ={"CONNECT_SASL_JAAS_CONFIG": SECRET, "HOME": "/h"})
+    assert SECRET not in found.env.values()
+    assert found.env["HOME"] == "/h"
+
+
+def test_the_driver_runs_this_python_and_this_code() -> None:
+    local = command_of(Path("/files"), environ={"PYTHONPATH": "/more"})
+    assert local.env["PYSPARK_DRIVER_PYTHON"] == local.env["PYSPARK_PYTHON"] == sys.executable
+    root = str(Path(spark_command.__file__).parents[3])
+    assert local.env["PYTHONPATH"] == f"{root}:/more"
+    remote = command_of(Path("/files"), SparkSettings(master="yarn"))
+    assert "PYSPARK_PYTHON" not in remote.env, "executors have a Python of their own"
+
+
+def test_a_python_that_the_user_has_chosen_stays() -> None:
+    found = command_of(Path("/files"), environ={"PYSPARK_PYTHON": "/opt/python"})
+    assert found.env["PYSPARK_PYTHON"] == "/opt/python"
+
+
+def test_the_driver_knows_its_job_and_whom_it_must_not_outlive() -> None:
+    found = command_of(Path("/files"), SparkSettings(java_home="/jdk"))
+    assert found.env[scan_job.JOB_ENV] == "/files/job.json"
+    assert found.env[scan_job.PARENT_ENV] == f"{os.getpid()}:{process_start(os.getpid())}"
+    assert found.env["JAVA_HOME"] == "/jdk"
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+def test_files_are_for_their_owner_alone_and_can_be_read_back(private_tmp: Path) -> None:
+    conf = {"spark.a": "x = #y\\z", "spark.b": "zwölf\nlines"}
+    job = a_job()
+    directory = spark_command.write_files(job, SparkSettings(conf=conf))
+    assert directory.parent == private_tmp
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()} == {0o600}
+    assert scan_job.ScanJob.from_json((directory / "job.json").read_bytes()) == job
+    assert properties.load(directory / "spark.properties") == conf
+    spark_command.remove_files(directory)
+    spark_command.remove_files(directory)
+    assert list(private_tmp.iterdir()) == []
+
+
+def test_what_workers_have_left_that_are_no_more_is_removed(private_tmp: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    mine = f"connectd-scan-{os.getpid()}-{process_start(os.getpid())}-a"
+    for name in (
+        f"connectd-scan-{gone.pid}-1-b",
+        f"connectd-scan-{os.getpid()}-1-c",  # another process had this pid
+        mine,
+        "connectd-scan-of-somebody",
+        "else",
+    ):
+        (private_tmp / name).mkdir()
+    spark_command.remove_stale_files(private_tmp)
+    left = {each.name for each in private_tmp.iterdir()}
+    assert left == {mine, "connectd-scan-of-somebody", "else"}
+
+
+# -- the end -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "tail", "kind", "says"),
+    [
+        (1, ["JAVA_HOME is not set"], FatalTaskError, "exit code 1: no Java was found"),
+        (1, ["ModuleNotFoundError: No module named 'connectd'"], FatalTaskError, "no connectd"),
+        (1, ["E All masters are unresponsive!", "x"], RetriableError, "cannot be reached"),
+        (-9, ["the last line"], RetriableError, "was ended by signal 9: the last line"),
+        (2, [], RetriableError, "has ended with exit code 2"),
+    ],
+)
+def test_an_end_without_a_word_is_understood_by_the_last_lines(
+    code: int, tail: list[str], kind: type[Exception], says: str
+) -> None:
+    error = spark_command.verdict(code, tail, SparkSettings())
+    assert isinstance(error, kind)
+    assert says in str(error)

@@ -1,0 +1,118 @@
+"""``connectd reconcile``: its explanation, its options, and how a report is printed."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from connectd import cli
+from connectd.cli import entry, progress, reconcile
+from connectd.connectors.dynamodb.reconciling import (
+    Compared,
+    Counts,
+    Difference,
+    Kind,
+    Repaired,
+    Report,
+)
+
+CapSys = pytest.CaptureFixture[str]
+
+EXAMPLES = [
+    line.partition("|")[0].strip()
+    for line in reconcile._HELP.splitlines()
+    if line.startswith("  connectd reconcile")
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_of_the_explanation_are_understood(example: str) -> None:
+    options = entry._parser().parse_args(shlex.split(example)[1:])
+    assert (options.connector, options.table) == ("orders-source", "orders")
+    assert str(options.worker) == "worker.properties"
+    assert options.repair is ("--repair" in example)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) == 4
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["c"], ["c", "t", "--url", "http://a", "--file", "b"], ["c", "t", "--settle", "-1"],
+     ["c", "t", "--show", "many"]],
+)  # fmt: skip
+def test_what_is_not_understood_ends_with_2(arguments: list[str], capsys: CapSys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["reconcile", *arguments])
+    assert ended.value.code == 2
+
+
+def test_without_a_worker_file_the_environment_must_name_brokers(capsys: CapSys) -> None:
+    assert cli.main(["reconcile", "c", "t"]) == 2
+    assert "-w" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_is_not_compared_is_never_taken_for_different(
+    kind: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: CapSys
+) -> None:
+    def fails(path: object) -> object:
+        raise kind
+
+    monkeypatch.setattr(reconcile, "_worker_config", fails)
+    try:
+        code: object = cli.main(["reconcile", "c", "t"])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+
+
+def report(counts: Counts, *differences: Difference, repaired: Repaired | None = None) -> Report:
+    return Report(
+        "c", "orders", ("o",), Compared.DOCUMENTS, counts, differences, ("mind",), repaired
+    )
+
+
+def test_a_report_for_people(capsys: CapSys) -> None:
+    counts = Counts(items=1200, records=5000, keys=1201, equal=1198, missing=1, stale=1, extra=2)
+    reconcile._print(
+        report(
+            counts,
+            Difference(Kind.MISSING, "o", {"id": "ä"}, None, None),
+            Difference(Kind.EXTRA, "o", "raw", 3, 77),
+        )
+    )
+    out, err = capsys.readouterr()
+    assert out == (
+        "table  orders: 1,200 items\n"
+        "topic  o: 5,000 records, 1,201 keys with an item\n"
+        "differ 1 missing, 1 stale, 2 extra\n"
+        "\n"
+        "KIND     TOPIC  RECORD  KEY\n"
+        'missing  o              {"id": "ä"}\n'
+        "extra    o      3@77    raw\n"
+        "… and 2 more\n"
+    )
+    assert err == "note: mind\n"
+
+
+def test_an_equal_one_after_a_repair(capsys: CapSys) -> None:
+    reconcile._print(report(Counts(items=1, keys=1, equal=1), repaired=Repaired(2, 1)))
+    out = capsys.readouterr().out
+    assert "repair 2 records and 1 tombstones written\nequal  compared by documents\n" in out
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "text"),
+    [
+        (0, None, "reading"),
+        (1234, None, "reading  1,234"),
+        (0, 0, "reading"),
+        (1, 4, "reading  [#######.......................]  25%  1 of 4"),
+        (5, 4, "reading  [##############################] 100%  5 of 4"),
+    ],
+)
+def test_progress(done: int, total: int | None, text: str) -> None:
+    assert progress.line("reading", done, total) == text
