@@ -48,7 +48,7 @@ KNOWN = (
     ),
     Difference(
         "TimestampConverter",
-        "datetime ends with the year 9999; the record fails instead of getting another moment",
+        "moments end with the year 9999; the record fails instead of getting another moment",
         ours="is outside of the years 1 to 9999",
     ),
     Difference(
@@ -58,7 +58,7 @@ KNOWN = (
     ),
     Difference(
         "SimpleDateFormat",
-        "datetime has the years 1 to 9999; a text of another one is refused",
+        "moments have the years 1 to 9999; a text of another one is refused",
         ours="the years 1 to 9999 are all that can be told",
     ),
     Difference(
@@ -76,7 +76,7 @@ KNOWN = (
     ),
     Difference(
         "TimestampRouter",
-        "the message names the setting",
+        "the message about a wrong pattern names the setting",
         ours="timestamp.format is ",
     ),
     Difference(
@@ -101,19 +101,19 @@ KNOWN = (
     ),
     Difference(
         "TimestampRouter",
-        "the record is named by its origin, without its content, which may be confidential",
+        "a record without timestamp is named by its origin; its content may be confidential",
         theirs="Timestamp missing on record: SourceRecord{",
         ours="Timestamp missing on record: ",
     ),
     Difference(
         "InsertField",
-        "the field is named instead of an object's address",
+        "a static field without a value is named, instead of an object's address",
         theirs="No value specified for static field: org.apache.kafka",
         ours="No value specified for static field: ",
     ),
     Difference(
         "StringConverter",
-        "the message says what to write instead",
+        "the message about an unknown encoding says what to write instead",
         theirs="Unsupported encoding ",
         ours="converter.encoding is ",
     ),
@@ -130,7 +130,7 @@ KNOWN = (
     ),
     Difference(
         "JsonConverter",
-        "datetime ends with the year 9999; the record fails instead of getting another moment",
+        "moments end with the year 9999; the record fails instead of getting another moment",
         ours="is outside of the years 1 to 9999",
     ),
     Difference(
@@ -141,7 +141,7 @@ KNOWN = (
     ),
     Difference(
         "JsonConverter",
-        "nested deeper than 200 levels; bounded, so that Python's stack is enough",
+        "what is nested deeper than 200 levels is refused, so that Python's stack is enough",
         ours="Converting byte[] to Kafka Connect data failed",
         asked=(b"[" * 300,),
     ),
@@ -183,7 +183,7 @@ KNOWN = (
     ),
     Difference(
         "SimpleHeaderConverter",
-        "depth is bounded: the text stays what it was; Java runs out of stack and takes its bytes",
+        "what is nested too deep stays the text that it was; Java runs out of stack",
         asked=(b"[" * 300,),
     ),
 )
