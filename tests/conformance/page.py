@@ -36,6 +36,7 @@ _FOR_MAINTAINERS: Final = re.compile(
 
 _SPOKEN_NAMES: Final = {
     "SimpleDateFormat": "Date patterns",
+    "regex.Pattern": "Regular expressions",
     "Converter": "All converters",
 }
 

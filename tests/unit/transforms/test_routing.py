@@ -22,7 +22,7 @@ PACKAGE = "org.apache.kafka.connect.transforms."
     [
         ("(.*)-v1", "$1-v2", "orders-v1", "orders-v2"),
         ("(.*)-v1", "$1-v2", "orders-v1x", "orders-v1x"),
-        ("(?P<n>.*)", "x-${n}", "a", "x-a"),
+        ("(?<n>.*)", "x-${n}", "a", "x-a"),
         ("(a)(b)", "$2$1", "ab", "ba"),
         ("(a)", "$12", "a", "a2"),
         ("a", r"\$1\\", "a", "$1\\"),
