@@ -36,6 +36,13 @@ def test_regex_router_renames_topics_that_match_whole(
     assert router.apply(SourceRecord(topic, None, None, None, None)).topic == wanted
 
 
+def test_regex_router_refuses_a_group_that_java_may_fill_otherwise() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^replacement is x-\$1: found a reference to group 1, of"
+    ):
+        made(routers.RegexRouter, regex="(?:(.)c)*", replacement="x-$1")
+
+
 def test_timestamp_router_puts_the_time_into_the_name() -> None:
     router = made(routers.TimestampRouter, topic__format="${timestamp}_${topic}")
     assert router.apply(record(1, timestamp_ms=0)).topic == "19700101_t"
