@@ -107,6 +107,12 @@ def test_what_java_takes_and_may_read_otherwise_is_refused(pattern: str, found: 
     assert ", expected " in str(refused.value)
 
 
+def test_case_is_ignored_where_the_user_says_so() -> None:
+    pattern = java_regex.compiled("https://[a-c]+", is_case_ignored=True)
+    assert java_regex.fullmatch(pattern, "HTTPS://aBc")
+    assert java_regex.fullmatch(pattern, "https://d") is None
+
+
 def test_groups_and_sets_may_be_nested_as_deep_as_told() -> None:
     assert _matches("(" * 40 + "a" + ")" * 40, "a")
     assert _matches("[" * 40 + "a" + "]" * 40, "a")
