@@ -27,6 +27,7 @@ CATCHES_EVERYTHING = {
     "connectd/kafka/tailing.py": "the reader's thread: any failure is delivered to the loop",
     "connectd/pipeline/encoder_thread.py": "a task's thread: any failure is delivered to the loop",
     "connectd/pipeline/encoding.py": "the tolerance of records: plugins may raise anything",
+    "connectd/pipeline/source_task.py": "an answer of the shared producer: it ends the task",
     "connectd/plugins/entry_points.py": "other people's packages: a failure is kept, and shown",
     "connectd/plugins/lookups.py": "the thread of a config provider: any failure is delivered",
     "connectd/connectors/dynamodb/connector.py": "a round of discovery: it is shown, and repeated",

@@ -7,11 +7,11 @@ with the worker's own credentials too.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Mapping
 from typing import ClassVar, Final
 
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, TransformError
+from connectd.model import java_regex
 from connectd.plugins.spi import ProvidedValues
 
 PARAMETER: Final = "allowlist.pattern"
@@ -30,16 +30,20 @@ class EnvVarConfigProvider:
         """``allowlist.pattern``: a regular expression that a whole name must match; not set: all.
 
         Raises:
-            ConfigError: it is not a regular expression.
+            ConfigError: it is not a regular expression of Java, or one that takes too long.
         """
         text = params.get(PARAMETER, ".*")
         try:
-            pattern = re.compile(text, re.ASCII)
-        except re.error as error:
+            pattern = java_regex.compiled(text)
+        except java_regex.InvalidPatternError as error:
             raise ConfigError(
                 f"{PARAMETER} is {text!r}, which is no regular expression: {error}"
             ) from error
-        return cls({name: value for name, value in os.environ.items() if pattern.fullmatch(name)})
+        try:
+            names = [name for name in os.environ if java_regex.fullmatch(pattern, name)]
+        except TransformError as error:
+            raise ConfigError(f"{PARAMETER} is {text!r}: {error}") from error
+        return cls({name: os.environ[name] for name in names})
 
     def get(self, path: str, keys: Collection[str]) -> ProvidedValues:
         """The variables of that name.

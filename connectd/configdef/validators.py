@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from connectd.configdef.definition import Validator
 from connectd.configdef.values import Secret, invalid_value, java_text, trim
 from connectd.errors import ConfigError
+from connectd.model import java_regex
 
 PARTITIONS_TEXT = "Number of partitions must be positive, or -1 to use the broker's default"
 REPLICATION_FACTOR_TEXT = (
@@ -180,8 +181,8 @@ class _Regex:
             return
         for pattern in value if isinstance(value, tuple) else (str(value),):
             try:
-                re.compile(pattern)
-            except re.error as error:
+                java_regex.compiled(pattern)
+            except java_regex.InvalidPatternError as error:
                 raise invalid_value(name, pattern, f"Invalid regex: {error}") from error
 
     def __str__(self) -> str:

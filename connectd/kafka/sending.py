@@ -180,7 +180,7 @@ class PageSender:
         except ConnectdError as error:
             self._report(Settled(job, SendResult(topics=(), records=0, error=error)))
             return
-        except Exception as error:  # a defect in an encoder ends its task, not the producer of all
+        except BaseException as error:  # an encoder may end its task, not the producer of all
             failure = FatalTaskError(f"encoding a page: {type(error).__name__}: {error}")
             failure.__cause__ = error
             self._report(Settled(job, SendResult(topics=(), records=0, error=failure)))
@@ -193,11 +193,21 @@ class PageSender:
     def _produce(self, job: SendJob, encoded: Encoded) -> None:
         page = Page(job, encoded.topics, len(encoded.records), self._on_complete)
         self._pages.add(page)
-        match encoded:
-            case EncodedPage():
-                self._produce_plain(page, encoded)
-            case RoutedPage():
-                self._produce_routed(page, encoded)
+        try:
+            match encoded:
+                case EncodedPage():
+                    self._produce_plain(page, encoded)
+                case RoutedPage():
+                    self._produce_routed(page, encoded)
+        except (TypeError, ValueError, OverflowError) as error:  # what the client cannot take
+            page.abandon()
+            self._pages.discard(page)
+            failure = FatalTaskError(
+                f"producing to {', '.join(map(repr, encoded.topics))}: a record is not what "
+                f"Kafka's client takes ({type(error).__name__}: {error})"
+            )
+            failure.__cause__ = error
+            self._report(Settled(job, SendResult(topics=encoded.topics, records=0, error=failure)))
 
     def _produce_plain(self, page: Page, encoded: EncodedPage) -> None:
         """The direct path: hot, every instruction in here is paid per record."""

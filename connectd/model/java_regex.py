@@ -58,14 +58,16 @@ class Pattern:
     uncertain_groups: frozenset[int]
 
 
-def compiled(pattern: str) -> Pattern:
+def compiled(pattern: str, *, is_case_ignored: bool = False) -> Pattern:
     """The expression, ready for ``fullmatch`` and ``search``.
+
+    ``is_case_ignored``: with Java's flag ``CASE_INSENSITIVE``, as if ``(?i)`` stood before it.
 
     Raises:
         InvalidPatternError: it is none in Java.
         UnsupportedPatternError: it is one, but what it means is not certain here.
     """
-    reading = java_regex_grammar.read(pattern)
+    reading = java_regex_grammar.read(pattern, frozenset("i" if is_case_ignored else ""))
     try:
         program = regex.compile(reading.written, _FLAGS)
     except (regex.error, OverflowError) as error:

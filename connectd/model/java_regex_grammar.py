@@ -52,14 +52,16 @@ class Reading:
     uncertain_groups: frozenset[int]
 
 
-def read(pattern: str) -> Reading:
+def read(pattern: str, flags: frozenset[str] = frozenset()) -> Reading:
     """The pattern of Java, for ``regex`` with its flags ``VERSION1`` and ``DOTALL``.
+
+    ``flags``: letters of those that are set from the start, ``i``, ``m``, ``s`` or ``u``.
 
     Raises:
         InvalidPatternError: Java does not take it.
         UnsupportedPatternError: what it means in Java is not certain here.
     """
-    return _Parser(Scanner(pattern)).pattern()
+    return _Parser(Scanner(pattern), flags).pattern()
 
 
 def _one(members: CharSet) -> Node:

@@ -98,13 +98,10 @@ def _all_characters() -> str:
 
 def _written(span: Range) -> str:
     first, last = span
-    return quoted(first) if first == last else f"{quoted(first)}-{quoted(last)}"
+    return _quoted(first) if first == last else f"{_quoted(first)}-{_quoted(last)}"
 
 
-def quoted(code: int) -> str:
+def _quoted(code: int) -> str:
     """A character for ``regex``, inside of a set and outside."""
-    if code < 0x80 and chr(code).isalnum():
-        return chr(code)
-    if code > 0xFFFF:
-        return f"\\U{code:08x}"
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
+    char = chr(code)
+    return char if char.isalnum() or not char.isascii() else f"\\x{code:02x}"

@@ -19,6 +19,7 @@ import structlog
 from connectd.errors import RetriableError
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.pipeline.frontier import AckFrontier
+from connectd.plugins import containment
 
 _log = structlog.get_logger(__name__)
 
@@ -115,7 +116,8 @@ class Committer:
             self._offsets += len(taken.offsets)
             if not self._is_abandoned:
                 for on_committed in taken.on_committed:
-                    on_committed()
+                    with containment.contained("hearing that positions are committed"):
+                        on_committed()
             return True
 
     def abandon(self) -> None:

@@ -38,6 +38,7 @@ from connectd.model.record import (
     SourceOffset,
     SourceRecord,
 )
+from connectd.pipeline import producible
 from connectd.pipeline.tolerance import (
     SENDER,
     ErrorPolicy,
@@ -46,6 +47,7 @@ from connectd.pipeline.tolerance import (
     ToleranceExceededError,
 )
 from connectd.pipeline.topics import illegal_name
+from connectd.plugins import containment
 from connectd.plugins.chaining import TransformChain
 from connectd.plugins.spi import Converter, HeaderConverter
 
@@ -54,8 +56,8 @@ _FAILURES_KEPT_MAX: Final = 20
 
 _NO_TRANSFORMS: Final = TransformChain()
 
-_NO_TIMESTAMP_MS: Final = -1
-"""Kafka's own mark for a record without a time."""
+_OF_DATA: Final = "from_connect_data"
+_OF_HEADER: Final = "from_connect_header"
 
 _NOT_THE_RECORDS_FAULT: Final = (FatalTaskError, AssertionError, MemoryError)
 """What no policy tolerates: every record would be skipped, and the cause hidden (credentials that a
@@ -191,7 +193,7 @@ class PageEncoding:
                     self._finish_entry()
                     return None
                 record = changed
-            topic = record.topic
+            topic = producible.topic_of(record, _origin(entry))
             if topic not in self._legal_topics:
                 illegal = illegal_name(topic)
                 if illegal is not None:
@@ -200,13 +202,18 @@ class PageEncoding:
                 self._legal_topics.add(topic)
             stage, class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
             headers = [
-                (name, converters.header.from_connect_header(topic, name, schema, value))
-                for name, schema, value in record.headers
+                (name, producible.bytes_of(class_name, _OF_HEADER, made))
+                for name, made in (
+                    (name, converters.header.from_connect_header(topic, name, schema, value))
+                    for name, schema, value in record.headers
+                )
             ]
             stage, class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name
-            key = converters.key.from_connect_data(topic, record.key_schema, record.key)
+            made = converters.key.from_connect_data(topic, record.key_schema, record.key)
+            key = producible.bytes_of(class_name, _OF_DATA, made)
             stage, class_name = Stage.VALUE_CONVERTER, converters.value.spec.class_name
-            value = converters.value.from_connect_data(topic, record.value_schema, record.value)
+            made = converters.value.from_connect_data(topic, record.value_schema, record.value)
+            value = producible.bytes_of(class_name, _OF_DATA, made)
         except _NOT_THE_RECORDS_FAULT:
             raise
         except RetriableError as error:
@@ -217,9 +224,11 @@ class PageEncoding:
             self.attempts_failed += 1
             self._fail(Failure(stage, class_name, error, _origin(entry), entry))
             return None
-        return RoutedRecord(
-            topic, key, value, record.kafka_partition, _timestamp_ms(record), headers
-        )
+        except BaseException as error:
+            raise containment.escape(f"{stage.value} ({class_name})", error) from error
+        partition = producible.partition_of(record)
+        timestamp_ms = producible.timestamp_of(record)
+        return RoutedRecord(topic, key, value, partition, timestamp_ms, headers)
 
     def _refuse(self, entry: SourceRecord, illegal: FatalTaskError) -> None:
         """A topic that Kafka would not have: a failed send, which may be tolerated (D.4.4)."""
@@ -252,12 +261,3 @@ def _page_encoder(
 
 def _origin(record: SourceRecord) -> str:
     return record.origin or f"a record for topic {record.topic}"
-
-
-def _timestamp_ms(record: SourceRecord) -> int | None:
-    timestamp_ms = record.timestamp_ms
-    if timestamp_ms is None or timestamp_ms >= 0:
-        return timestamp_ms
-    if timestamp_ms == _NO_TIMESTAMP_MS:
-        return None
-    raise FatalTaskError(f"Invalid record timestamp {timestamp_ms}")

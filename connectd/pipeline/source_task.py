@@ -50,6 +50,7 @@ from connectd.pipeline.frontier import AckFrontier, FrontierEntry
 from connectd.pipeline.preparation import Encoder, PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
+from connectd.plugins import containment
 from connectd.plugins.spi import SourceTask, TaskContext, WatchesPauses
 
 _log = structlog.get_logger(__name__)
@@ -297,7 +298,7 @@ class SourceTaskRunner:
             await self._producer.send(
                 kafka_producer.SendJob(
                     encode=encode,
-                    on_done=lambda result: self._on_sent(entry, encoding, result),
+                    on_done=lambda result: self._on_answer(entry, encoding, result),
                     failures_max=self._failures_max,
                 )
             )
@@ -320,10 +321,20 @@ class SourceTaskRunner:
             self._is_drained.set()
         self._update_room()
 
+    def _on_answer(
+        self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
+    ) -> None:
+        """The producer is shared: what goes wrong in here ends this task and nothing else."""
+        self._on_settled()
+        try:
+            with containment.contained(f"acknowledging a page of task {self._name}"):
+                self._on_sent(entry, encoding, result)
+        except Exception as error:
+            self._fail(error)
+
     def _on_sent(
         self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
     ) -> None:
-        self._on_settled()
         gone = next(
             (each.error for each in result.failures if isinstance(each.error, TopicGoneError)), None
         )

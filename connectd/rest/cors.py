@@ -15,7 +15,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, TransformError
+from connectd.model import java_regex
 
 _DEFAULT_METHODS: Final = ("GET", "POST", "HEAD")
 _PREFLIGHT_HEADERS: Final = {
@@ -55,7 +56,7 @@ class CorsPolicy:
 
     def _allows(self, origin: str) -> bool:
         return any(
-            known in ("*", origin.lower()) or pattern.fullmatch(origin)
+            known in ("*", origin.lower()) or _matches(pattern, origin)
             for known, pattern in self._origins
         )
 
@@ -86,12 +87,19 @@ class Cors:
         await self._app(scope, receive, send_with_headers)
 
 
-def _pattern(origin: str) -> re.Pattern[str]:
-    """A dot alone stands for itself: ``http://a.example`` is not ``http://a-example``."""
-    text = origin if re.search(r"[\\*+?()\[{|^$]", origin) else re.escape(origin)
+def _matches(pattern: java_regex.Pattern, origin: str) -> bool:
     try:
-        return re.compile("" if origin == "*" else text, re.IGNORECASE)
-    except re.error as error:
+        return java_regex.fullmatch(pattern, origin) is not None
+    except TransformError:  # an origin that takes too long to compare is none that is allowed
+        return False
+
+
+def _pattern(origin: str) -> java_regex.Pattern:
+    """A dot alone stands for itself: ``http://a.example`` is not ``http://a-example``."""
+    text = origin if re.search(r"[\\*+?()\[{|^$]", origin) else rf"\Q{origin}\E"
+    try:
+        return java_regex.compiled("" if origin == "*" else text, is_case_ignored=True)
+    except java_regex.InvalidPatternError as error:
         raise ConfigError(
             f"access.control.allow.origin has {origin}, expected an origin "
             f"(https://ui.example:8080), a regular expression or *: {error}"

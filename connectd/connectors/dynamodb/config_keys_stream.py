@@ -181,7 +181,9 @@ MESSAGE_KEYS: Final = (
     ConfigKey(
         "include.old.image",
         _BOOLEAN,
-        "Add old_document with the item before the change, for streams that carry it.",
+        "Add old_document with the item before the change, for streams that carry it. With "
+        "ProtobufConverter decide before the first record: it numbers fields by their place, so "
+        "that a registry refuses the change later.",
         _LOW,
         False,
         "Messages",

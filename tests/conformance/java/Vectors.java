@@ -4,9 +4,9 @@
 //
 // Kinds of cases: "transform" (class, config, record), "predicate" (the same), "write" and "read"
 // (a converter: class, config, isKey, topic, and schema with value, or bytes), "header.write" and
-// "header.read" (a header converter), "validate" (a transform or predicate: class, config), and
-// "date.read" (pattern, text, centuryStart). Schemas and values carry their types; see schema() and
-// value().
+// "header.read" (a header converter), "validate" (a transform or predicate: class, config),
+// "date.read" (pattern, text, centuryStart), and "pattern.matches" and "pattern.groups" (pattern,
+// texts, replacement). Schemas and values carry their types; see schema() and value().
 
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -30,6 +30,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TimeZone;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigValue;
 import org.apache.kafka.connect.data.Field;
@@ -75,6 +78,9 @@ public class Vectors {
 
     static ObjectNode answer(ObjectNode asked) throws Exception {
         String kind = asked.get("kind").asText();
+        if (kind.startsWith("pattern.")) {
+            return pattern(asked);
+        }
         Object plugin = Class.forName(asked.get("class").asText()).getDeclaredConstructor().newInstance();
         Map<String, String> config = new LinkedHashMap<>();
         asked.get("config").properties().forEach(entry -> config.put(entry.getKey(), entry.getValue().asText()));
@@ -131,6 +137,56 @@ public class Vectors {
                 answer.put("ms", format.parse(asked.get("text").asText()).getTime());
             }
             default -> throw new IllegalArgumentException("unknown kind " + kind);
+        }
+        return answer;
+    }
+
+    // -- patterns --------------------------------------------------------------------------------
+
+    static ObjectNode pattern(ObjectNode asked) {
+        ObjectNode answer = JSON.createObjectNode();
+        Pattern pattern;
+        try {
+            pattern = Pattern.compile(asked.get("pattern").asText());
+        } catch (PatternSyntaxException error) {
+            answer.put("error", error.getClass().getName());
+            answer.put("message", "no pattern");
+            return answer;
+        }
+        ArrayNode answers = answer.putArray("answers");
+        for (JsonNode text : asked.get("texts")) {
+            Matcher matcher = pattern.matcher(text.asText());
+            if (asked.get("kind").asText().equals("pattern.matches")) {
+                answers.add(place(matcher, text.asText()));
+            } else {
+                answers.add(groups(matcher, asked.get("replacement").asText()));
+            }
+        }
+        return answer;
+    }
+
+    static ObjectNode place(Matcher matcher, String text) {
+        ObjectNode place = JSON.createObjectNode();
+        place.put("whole", matcher.matches());
+        if (matcher.reset().find()) {
+            place.put("before", text.substring(0, matcher.start()));
+            place.put("found", matcher.group());
+        }
+        return place;
+    }
+
+    static ObjectNode groups(Matcher matcher, String replacement) {
+        ObjectNode answer = JSON.createObjectNode();
+        if (matcher.matches()) {
+            ArrayNode groups = answer.putArray("groups");
+            for (int index = 1; index <= matcher.groupCount(); index++) {
+                groups.add(matcher.group(index));
+            }
+        }
+        try {
+            answer.put("replaced", matcher.replaceFirst(replacement));
+        } catch (RuntimeException error) {
+            answer.put("failed", error.getMessage());
         }
         return answer;
     }

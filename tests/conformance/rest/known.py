@@ -91,12 +91,13 @@ _REQUESTS: Final = (
 )
 
 _JETTY: Final = (
-    "the HTTP server of the Java worker refuses it with a page of its own; here every error is "
+    "what the HTTP server of the Java worker refuses gets a page of HTML; here every error is "
     "JSON, for a client that parses it"
 )
 _R01: Final = (
-    "the HTTP server of the Java worker refuses such a path; here a name may have any character, "
-    "and every path works with its percent-encoded form (field case R01)"
+    "the HTTP server of the Java worker refuses paths with an escaped slash, backslash or percent "
+    "sign; here a name may have any character, and every path works with its percent-encoded form "
+    "(field case R01)"
 )
 
 _PATHS: Final = (
@@ -194,7 +195,7 @@ _VALIDATION: Final = (
     ),
     *(
         Known(
-            "acks other than all would lose acknowledged records (DESIGN, promise 1): refused",
+            "acks other than all would lose acknowledged records: refused (DESIGN, promise 1)",
             scenario="validate-converters-and-clients",
             step="a producer override of no enum",
             place=place,
@@ -203,7 +204,7 @@ _VALIDATION: Final = (
     ),
     *(
         Known(
-            "the message does not echo the config's values, which may be secrets (X05)",
+            "messages do not echo a config's values, which may be secrets (X05)",
             scenario=scenario,
             step=step,
             place="body.message",
@@ -233,7 +234,7 @@ _SECRETS: Final = tuple(
     )
 )
 
-_NO_SINKS: Final = "connectd has source connectors only, and no sinks yet"
+_NO_SINKS: Final = "there are source connectors only, and no sinks yet"
 
 _PLUGINS: Final = (
     Known(_NO_SINKS, place="body[org.apache.kafka.connect.* sink]", ours=ABSENT),
@@ -244,11 +245,13 @@ _PLUGINS: Final = (
         place="body.message",
     ),
     *(
-        Known("this plugin comes with connectd", place=f"body[{package}*]", real=ABSENT)
+        Known(
+            "lists have the plugins that come with connectd", place=f"body[{package}*]", real=ABSENT
+        )
         for package in _ONLY_HERE
     ),
     Known(
-        "this connector exists only here, under the name of the Java one that it replaces",
+        "the DynamoDB source exists only here, under the name of the Java one that it replaces",
         place="body[com.trustpilot.connector.dynamodb.DynamoDBSourceConnector source]",
         real=ABSENT,
     ),
@@ -283,7 +286,7 @@ _OFFSETS: Final = (
     ),
     *(
         Known(
-            "the words about what is wrong with it are ours, where Java's speak of its classes",
+            "the words about a wrong partition or offset are ours; Java's speak of its classes",
             scenario="offsets*",
             step=step,
             place="body.message",
@@ -378,13 +381,15 @@ _LOGIN: Final = (
     ),
 )
 
-KNOWN: Final[tuple[Known, ...]] = (
-    *_REQUESTS,
-    *_PATHS,
-    *_VALIDATION,
-    *_SECRETS,
-    *_PLUGINS,
-    *_OFFSETS,
-    *_LIFE,
-    *_LOGIN,
-)
+BY_SUBJECT: Final[dict[str, tuple[Known, ...]]] = {
+    "requests": _REQUESTS,
+    "paths and names": _PATHS,
+    "validation": _VALIDATION,
+    "secrets": _SECRETS,
+    "plugins": _PLUGINS,
+    "offsets": _OFFSETS,
+    "lifecycles and logs": _LIFE,
+    "login": _LOGIN,
+}
+
+KNOWN: Final = tuple(each for entries in BY_SUBJECT.values() for each in entries)

@@ -14,7 +14,7 @@ from connectd.model import logical
 from connectd.model.date_format import DateFormat, DateFormatError, DateRangeError
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import SchemaAndValue
-from tests.conformance.vectors import coding
+from tests.conformance.vectors import coding, our_patterns
 
 Json = Any
 _REGISTRY = plugin_registry()
@@ -113,6 +113,8 @@ def _read_date(case: Json) -> Json:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANSWERS = {
+    "pattern.groups": our_patterns.answer,
+    "pattern.matches": our_patterns.answer,
     "validate": _validate,
     "date.read": _read_date,
     "header.read": _read_header,

@@ -20,6 +20,7 @@ from tests.conformance.vectors import (
     corner_cases,
     date_cases,
     encoding_cases,
+    pattern_cases,
     reading_cases,
     settings_cases,
 )
@@ -39,6 +40,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Json]]] = {
     "encodings": encoding_cases.encoding_cases,
     "settings": settings_cases.settings_cases,
     "dates": date_cases.date_cases,
+    "patterns": pattern_cases.pattern_cases,
 }
 
 

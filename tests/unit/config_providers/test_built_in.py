@@ -153,6 +153,13 @@ def test_the_allowlist_must_match_a_whole_name(monkeypatch: pytest.MonkeyPatch) 
     assert found.values == {"PROBE_A": "x"}
 
 
+def test_the_allowlist_is_a_pattern_of_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PROBE_a", "PROBE_q"):
+        monkeypatch.setenv(name, "x")
+    provider = EnvVarConfigProvider.from_params({"allowlist.pattern": "PROBE_[a-z&&[^q]]"})
+    assert provider.get("", {"PROBE_a", "PROBE_q"}).values == {"PROBE_a": "x"}
+
+
 def test_a_path_makes_no_sense_for_variables() -> None:
     with pytest.raises(ConfigError) as caught:
         EnvVarConfigProvider.from_params({}).get("/x", {"HOME"})

@@ -135,6 +135,11 @@ def test_a_worker_that_creates_no_topics_is_told_of() -> None:
     assert list(topic_creation.warnings({"topic": "t"}, is_enabled=False)) == []
 
 
+def test_the_patterns_of_a_group_are_one_in_which_a_name_stands_for_one_group() -> None:
+    with pytest.raises(ConfigError, match=r"creation\.g\.include: Syntax .* a second group n "):
+        _rules(groups="g", g__include="(?<n>a), (?<n>b)")
+
+
 def test_what_default_includes_is_not_looked_at() -> None:
     rules = topic_creation.read({**_DEFAULT, "topic.creation.default.include": "("})
     assert rules is not None

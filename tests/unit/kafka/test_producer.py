@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from connectd.errors import (
 from connectd.kafka import clientconf
 from connectd.kafka.page import FAILURES_MAX
 from connectd.kafka.producer import QUEUE_PAGES_MAX, PageProducer, SendJob, SendResult
+from connectd.kafka.sending import PageSender
 from connectd.model.record import EncodedPage, EncodedRecord
 from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, PRODUCE, MockCluster, mock_cluster
 
@@ -407,7 +409,12 @@ class TestAProducerThatHasFailedForGood:
 
 
 class TestAThreadThatDies:
-    def test_every_page_is_answered_and_the_worker_is_told(self, cluster: MockCluster) -> None:
+    def test_every_page_is_answered_and_the_worker_is_told(
+        self, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def break_down(sender: PageSender, job: SendJob) -> None:
+            raise TypeError("a defect")
+
         async def send_for_ever(bench: Bench) -> None:
             while True:
                 await bench.send(page(2))
@@ -415,8 +422,7 @@ class TestAThreadThatDies:
         async def work() -> Bench:
             bench = Bench(cluster, queue_buffering_max_messages="1")
             cluster.go_away()
-            broken: list[EncodedRecord] = [(b"key", 1)]  # type: ignore[list-item]
-            await bench.send(broken)
+            monkeypatch.setattr(PageSender, "_take", break_down)
             with pytest.raises(WorkerError):
                 await send_for_ever(bench)
             await bench.producer.close(DEADLINE_S)
@@ -427,6 +433,42 @@ class TestAThreadThatDies:
         assert "TypeError" in str(failure)
         assert bench.answers
         assert all(isinstance(answer.error, WorkerError) for answer in bench.answers)
+
+    @pytest.mark.parametrize("broken", [(b"key", 1), (1, b"value"), ({}, None), (b"key", "\ud800")])
+    def test_a_record_that_is_none_fails_its_page_alone(
+        self, cluster: MockCluster, broken: EncodedRecord
+    ) -> None:
+        async def work() -> Bench:
+            bench = Bench(cluster)
+            await bench.send([(b"key", b"before"), broken])
+            await bench.send(page(3))
+            assert await bench.producer.flush(DEADLINE_S) == 0
+            await bench.producer.close(DEADLINE_S)
+            return bench
+
+        bench = run(work)
+        assert bench.failures == []
+        refused, sent = bench.answers
+        assert isinstance(refused.error, FatalTaskError)
+        assert "a record is not what Kafka's client takes" in str(refused.error)
+        assert (sent.records, sent.error, sent.failure_count) == (3, None, 0)
+
+    def test_an_encoder_that_leaves_fails_its_page_alone(self, cluster: MockCluster) -> None:
+        def leave() -> EncodedPage:
+            sys.exit(3)
+
+        async def work() -> Bench:
+            bench = Bench(cluster)
+            await bench.producer.send(SendJob(leave, bench.answers.append))
+            await bench.send(page(3))
+            assert await bench.producer.flush(DEADLINE_S) == 0
+            await bench.producer.close(DEADLINE_S)
+            return bench
+
+        bench = run(work)
+        assert bench.failures == []
+        assert str(bench.answers[0].error) == "encoding a page: SystemExit: 3"
+        assert bench.answers[1].records == 3
 
     def test_an_owner_that_raises_keeps_nobody_elses_answer(self, cluster: MockCluster) -> None:
         def explode(result: SendResult) -> None:

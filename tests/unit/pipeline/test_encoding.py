@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from connectd.errors import ConvertError, FatalTaskError, TransformError
 from connectd.model.record import (
@@ -154,3 +157,61 @@ def test_a_page_that_is_cut_knows_the_last_position_before_the_record_that_faile
     assert reached(positioned(1, 1), positioned(1, None), bad) == (2, {"n": 1})
     # One that a transform drops has passed too.
     assert reached(positioned(1, 1), positioned(0, 2), bad) == (1, {"n": 2})
+
+
+class _Gives:
+    """A converter that gives whatever it is told to."""
+
+    spec = ConverterSpec("acme.Gives")
+
+    def __init__(self, given: object) -> None:
+        self._given = given
+
+    def from_connect_data(self, topic: str, schema: object, value: object) -> Any:
+        if isinstance(self._given, BaseException):
+            raise self._given
+        return self._given
+
+    def from_connect_header(self, topic: str, name: str, schema: object, value: object) -> Any:
+        return self._given
+
+
+def _ended_by(record: SourceRecord, **converters: object) -> str:
+    plain = _Gives(b"1")
+    all_three = {"key": plain, "value": plain, "header": plain, **converters}
+    policy = ErrorPolicy(tolerates_all=True)
+    work = PageEncoding(RecordList([record]), Converters(**all_three), policy)  # type: ignore[arg-type]
+    assert work() == RoutedPage([])
+    assert work.failure_count == 0  # nobody's record is at fault
+    return str(work.ended_by)
+
+
+@pytest.mark.parametrize("part", ["key", "value", "header"])
+@pytest.mark.parametrize("given", [1, {}, "text", [b"1"]])
+def test_what_a_converter_gives_is_bytes_or_ends_the_task(part: str, given: object) -> None:
+    record = SourceRecord("t", None, 1, None, 2, headers=[("h", None, 3)])
+    method = "from_connect_header" if part == "header" else "from_connect_data"
+    assert _ended_by(record, **{part: _Gives(given)}).startswith(f"acme.Gives: {method} gave ")
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (SourceRecord(None, None, 1, None, 2), "the topic is None, expected a text"),  # type: ignore[arg-type]
+        (SourceRecord(7, None, 1, None, 2), "the topic is 7, expected a text"),  # type: ignore[arg-type]
+        (SourceRecord("t", None, 1, None, 2, kafka_partition=-1), "Invalid partition: -1."),
+        (SourceRecord("t", None, 1, None, 2, kafka_partition=2**40), "Invalid partition: 1099"),
+        (SourceRecord("t", None, 1, None, 2, kafka_partition="1"), "Invalid partition: '1'."),  # type: ignore[arg-type]
+        (SourceRecord("t", None, 1, None, 2, timestamp_ms="now"), "Invalid record timestamp now"),  # type: ignore[arg-type]
+        (SourceRecord("t", None, 1, None, 2, timestamp_ms=2**63), "Invalid record timestamp 9223"),
+    ],
+)
+def test_where_and_when_a_record_is_has_a_form(record: SourceRecord, words: str) -> None:
+    assert words in _ended_by(record)
+
+
+def test_a_converter_that_leaves_ends_its_task_and_is_named() -> None:
+    record = SourceRecord("t", None, 1, None, 2)
+    assert _ended_by(record, value=_Gives(SystemExit(3))).startswith(
+        "VALUE_CONVERTER (acme.Gives): SystemExit(3)"
+    )

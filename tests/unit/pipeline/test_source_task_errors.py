@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -203,3 +204,19 @@ def test_with_a_log_of_errors_each_of_many_records_has_its_line_and_its_own_offs
     assert len(lines) == 50
     for number, line in enumerate(lines):
         assert f"sourceOffset={{behind=x{number}}}" in line
+
+
+@pytest.mark.parametrize("raised", [ValueError("no"), SystemExit(3)])
+def test_a_source_that_breaks_over_an_acknowledgement_fails_alone(raised: BaseException) -> None:
+    def on_acked() -> None:
+        raise raised
+
+    async def scenario() -> None:
+        rig = Rig([replace(batch(1, "a"), on_acked=on_acked)])
+        await rig.begin()
+        rig.producer.answer(0)  # would raise in the thread of a producer that others share
+        await rig.end()
+        assert rig.failure is not None
+        assert type(raised).__name__ in repr(rig.failure)
+
+    virtual(scenario)

@@ -22,7 +22,7 @@ PACKAGE = "org.apache.kafka.connect.transforms."
     [
         ("(.*)-v1", "$1-v2", "orders-v1", "orders-v2"),
         ("(.*)-v1", "$1-v2", "orders-v1x", "orders-v1x"),
-        ("(?P<n>.*)", "x-${n}", "a", "x-a"),
+        ("(?<n>.*)", "x-${n}", "a", "x-a"),
         ("(a)(b)", "$2$1", "ab", "ba"),
         ("(a)", "$12", "a", "a2"),
         ("a", r"\$1\\", "a", "$1\\"),
@@ -34,6 +34,13 @@ def test_regex_router_renames_topics_that_match_whole(
 ) -> None:
     router = made(routers.RegexRouter, regex=regex, replacement=replacement)
     assert router.apply(SourceRecord(topic, None, None, None, None)).topic == wanted
+
+
+def test_regex_router_refuses_a_group_that_java_may_fill_otherwise() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^replacement is x-\$1: found a reference to group 1, of"
+    ):
+        made(routers.RegexRouter, regex="(?:(.)c)*", replacement="x-$1")
 
 
 def test_timestamp_router_puts_the_time_into_the_name() -> None:

@@ -1,0 +1,46 @@
+"""Differences to the Java worker that no comparison of answers shows, for the page of them all.
+
+Some lie in how long something takes or where it is written, some in versions of Java, and some in
+parts that are not built yet. One sentence each, under the subject that the page has them under.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BY_SUBJECT: Final = {
+    "Not there yet": (
+        "Sink connectors, exactly-once delivery, and more than one worker per `group.id`.",
+        "Plugins are Python classes: jars are not loaded, and `plugin.path` has no effect.",
+    ),
+    "FileStreamSource": (
+        "Positions count bytes, which is what a restart skips. Java's count characters: after a "
+        "restart a file with other than ASCII text is read from the wrong place. A position that a "
+        "Java worker wrote is right here as long as the file is ASCII up to it.",
+        "Lines that do not fit in a batch come with the next poll; Java's wait for the file to "
+        "grow.",
+        "What cannot be read fails the task; Java's polls a directory for ever, and says nothing.",
+    ),
+    "Numbers as text": (
+        "Floating-point numbers have the texts of Java 19 and later, the fewest digits that tell a "
+        "number apart: `Cast` to `float32` of 2147483648 is `2.1474836E9`, in JSON too. Java 17 "
+        "and 18 write some numbers with more digits (`2.14748365E9`); they are the same numbers.",
+    ),
+    "Dates and time zones": (
+        "Patterns are those of `SimpleDateFormat` in English and UTC. Names of zones, and what "
+        "their offsets were when, are those of Java 17 in English; a Java worker takes them from "
+        "its own version, and names in other languages where its locale is another one.",
+        "Moments end with the years 1 and 9999, and years before the common era cannot be told: a "
+        "text of such a one fails the record.",
+        "Days before 15 October 1582 are Gregorian ones when they are read or written as text; "
+        "Java's are Julian. Numbers and logical types are not touched by that.",
+    ),
+    "Settings": (
+        "A Java class that exists but is no converter (`value.converter=java.lang.String`) could "
+        "not be found; Java's message says that it does not implement the interface.",
+        "An encoding of `StringConverter` that is not there fails the task at its start; in Java "
+        "each record fails.",
+        "A setting of a worker's list that names an entry twice is taken once, as in Java, but "
+        "without the warning in the log.",
+    ),
+}
