@@ -31,7 +31,7 @@ from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
 from connectd.errors import ConfigError
 from spark_jobs import chunk_tools, segment_scan
-from spark_jobs.chunk_runner import ChunkRunner
+from spark_jobs.chunk_runner import ChunkRunner, SparkEndedError
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 from spark_jobs.job_file import take_job, text_for_workers
 from spark_jobs.parent_watch import ParentWatch
@@ -115,6 +115,9 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
         SparkContext._ensure_initialized()
         conf = _configured(SparkConf(), job)
         context = SparkContext(conf=conf)
+        if _has_ended(context):
+            # An unreachable master is given up after a minute, without a word to us.
+            raise OSError(f"it has ended at once, with master {conf.get('spark.master')}")
     except (Py4JError, PySparkException, OSError, ValueError) as error:
         text = _java_text(error)
         raise _StartError(
@@ -161,8 +164,21 @@ def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
             context.parallelize([order], 1).mapPartitions(segment_scan.scan_chunks).collect()
         )
     except (Py4JError, PySparkException, OSError) as error:
+        if _has_ended(context):
+            raise SparkEndedError(
+                "Spark has ended by itself; check that its master is reachable and the log of the "
+                "driver"
+            ) from error
         raise SparkLostError(_java_text(error)) from error
     return result
+
+
+def _has_ended(context: SparkContext) -> bool:
+    """Whether Spark has stopped, or its JVM is gone."""
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError, AttributeError):
+        return True
 
 
 def _java_text(error: Exception) -> str:

@@ -17,7 +17,7 @@ from connectd.connectors.dynamodb.scan_reports import (
     SegmentMoved,
     Trouble,
 )
-from spark_jobs.chunk_runner import ChunkRunner
+from spark_jobs.chunk_runner import ChunkRunner, SparkEndedError
 from spark_jobs.chunk_schedule import LOST_MAX
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 from spark_jobs.job_file import text_for_workers
@@ -131,6 +131,19 @@ def test_chunks_that_are_always_lost_end_the_scan_so_that_it_may_be_tried_again(
     assert last.retriable
     assert "MemoryError" in last.error
     assert len(run.of(Trouble)) >= LOST_MAX
+
+
+def test_a_spark_that_has_ended_is_not_asked_again() -> None:
+    asked = itertools.count()
+
+    def submit(order: ChunkOrder) -> ChunkResult:
+        next(asked)
+        raise SparkEndedError("Spark has ended by itself")
+
+    run = _Run(submit, slots=1)
+    assert run.run() == Failed("Spark has ended by itself", retriable=True)
+    assert next(asked) == 1
+    assert run.reports == []
 
 
 def test_a_fatal_error_ends_the_scan_after_chunks_under_way_have_been_heard() -> None:
