@@ -443,6 +443,29 @@ async def test_a_position_that_this_scan_cannot_have_fails_the_table(
 
 
 @virtual
+async def test_records_that_spark_skips_are_counted_and_not_unseen() -> None:
+    rig, _ = new_rig(items=3, init_sync_segments="1")
+    fake = FakeSpark(rig)
+
+    async def skips_two(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        async for report in spark.pages(driver, driver.job.segments[0]):
+            yield replace(report, records=1, skipped=2)
+        yield Finished()
+
+    fake.script.append(skips_two)
+    told: list[RecordBatch] = []
+    rig.on_emission = lambda each: told.append(each) if isinstance(each, RecordBatch) else None
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    (line,) = [each for each in logs if each["log_level"] == "warning"]
+    assert line["event"].startswith("records skipped by a scan on Spark")
+    assert (line["segment"], line["records"]) == (0, 2)
+    assert sum(each.delivered.skipped for each in told if each.delivered is not None) == 2
+    await rig.stop()
+
+
+@virtual
 async def test_a_finished_segment_stays_finished() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig)
