@@ -146,7 +146,7 @@ class ChunkRunner:
                     ended_ms=result.ended_ms,
                 )
             )
-        if result.error is not None:
+        if result.error is not None and result.retriable:
             self._report(Trouble(segment, result.error, attempt))
 
     def _complain_of_silence(self, *, heard: bool) -> None:

@@ -41,6 +41,9 @@ EXIT_STOPPED: Final = 128 + signal.SIGTERM
 _STOP_SPARK_S: Final = 5.0
 """For Spark's own end; after that the process ends with it or without."""
 
+_STOP_S: Final = 8.0
+"""From SIGTERM to the end, whatever is going on."""
+
 _LOCAL_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -58,7 +61,7 @@ def main() -> int:
     """Run the application; returns its exit code."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGTERM, lambda *_: _stop_soon(stop))
     try:
         watch = ParentWatch(os.environ)
         watch.start()
@@ -71,6 +74,14 @@ def main() -> int:
         return EXIT_STOPPED
     _report(last)
     return EXIT_FAILED if isinstance(last, Failed) else 0
+
+
+def _stop_soon(stop: threading.Event) -> None:
+    """Ask for the end, and have it in any case: starting Spark cannot be interrupted."""
+    stop.set()
+    timer = threading.Timer(_STOP_S, os._exit, (EXIT_STOPPED,))
+    timer.daemon = True
+    timer.start()
 
 
 def _scan(job: ScanJob, stop: threading.Event) -> Finished | Failed | None:

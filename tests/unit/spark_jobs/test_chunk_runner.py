@@ -159,6 +159,7 @@ def test_a_fatal_error_ends_the_scan_after_chunks_under_way_have_been_heard() ->
     run = _Run(submit, slots=3)
     assert run.run() == Failed("TableGoneError: no table orders", retriable=False)
     assert {each.position.segment for each in run.of(SegmentMoved)} == {1, 2}
+    assert run.of(Trouble) == [], "it is not tried again"
 
 
 def test_what_a_failing_chunk_has_done_is_reported_too() -> None:
