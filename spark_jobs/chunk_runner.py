@@ -20,7 +20,7 @@ from connectd.connectors.dynamodb.scan_reports import (
     SegmentMoved,
     Trouble,
 )
-from spark_jobs.chunk_schedule import ChunkSchedule
+from spark_jobs.chunk_schedule import ChunkSchedule, Failure
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 
 _LOOK_S: Final = 0.2
@@ -37,7 +37,12 @@ _BYTES_PER_UNIT: Final = 8_192
 _ERROR_CHARS_MAX: Final = 2_000
 
 Submit = Callable[[ChunkOrder], ChunkResult]
-"""Does one chunk on Spark and waits for it; raises whatever Spark raises when it is lost."""
+"""Does one chunk on Spark and waits for it; raises whatever Spark raises when it is lost, and
+``SparkEndedError`` when all of them are."""
+
+
+class SparkEndedError(Exception):
+    """Spark itself has ended; nothing can be submitted to it any more."""
 
 
 class ChunkRunner:
@@ -115,6 +120,10 @@ class ChunkRunner:
 
     def _take(self, segment: int, future: Future[ChunkResult]) -> None:
         error = future.exception()
+        if isinstance(error, SparkEndedError):
+            self._schedule.give_up(Failure(str(error), retriable=True))
+            self._schedule.on_lost(segment, str(error), time.monotonic())
+            return
         if error is not None:
             text = str(error)[:_ERROR_CHARS_MAX] or type(error).__name__
             losses = self._schedule.on_lost(segment, text, time.monotonic())
@@ -137,7 +146,7 @@ class ChunkRunner:
                     ended_ms=result.ended_ms,
                 )
             )
-        if result.error is not None:
+        if result.error is not None and result.retriable:
             self._report(Trouble(segment, result.error, attempt))
 
     def _complain_of_silence(self, *, heard: bool) -> None:

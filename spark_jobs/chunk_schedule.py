@@ -121,7 +121,7 @@ class ChunkSchedule:
             segment.failures = segment.losses = 0
             return 0
         if not result.retriable:
-            self._fail(Failure(result.error, retriable=False))
+            self.give_up(Failure(result.error, retriable=False))
             return 1
         return self._back_off(segment, now_s)
 
@@ -131,7 +131,7 @@ class ChunkSchedule:
         segment.is_running = False
         segment.losses += 1
         if segment.losses >= LOST_MAX:
-            self._fail(
+            self.give_up(
                 Failure(
                     f"segment {number}: {segment.losses} chunks in a row were lost without "
                     f"progress, the last one with: {error}",
@@ -141,15 +141,16 @@ class ChunkSchedule:
         self._back_off(segment, now_s)
         return segment.losses
 
+    def give_up(self, failure: Failure) -> None:
+        """End the scan unfinished; the first reason is the one that counts."""
+        if self.failure is None:
+            self.failure = failure
+
     def _back_off(self, segment: _Segment, now_s: float) -> int:
         segment.failures += 1
         wait_s = min(WAIT_MAX_S, WAIT_MIN_S * 2.0 ** min(segment.failures - 1, 30))
         segment.ready_at_s = now_s + wait_s
         return segment.failures
-
-    def _fail(self, failure: Failure) -> None:
-        if self.failure is None:
-            self.failure = failure
 
 
 def _bits_reversed(number: int) -> int:

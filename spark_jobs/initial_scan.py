@@ -31,7 +31,7 @@ from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
 from connectd.errors import ConfigError
 from spark_jobs import chunk_tools, segment_scan
-from spark_jobs.chunk_runner import ChunkRunner
+from spark_jobs.chunk_runner import ChunkRunner, SparkEndedError
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 from spark_jobs.job_file import take_job, text_for_workers
 from spark_jobs.parent_watch import ParentWatch
@@ -40,6 +40,9 @@ EXIT_STOPPED: Final = 128 + signal.SIGTERM
 
 _STOP_SPARK_S: Final = 5.0
 """For Spark's own end; after that the process ends with it or without."""
+
+_STOP_S: Final = 8.0
+"""From SIGTERM to the end, whatever is going on."""
 
 _LOCAL_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
@@ -58,7 +61,7 @@ def main() -> int:
     """Run the application; returns its exit code."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGTERM, lambda *_: _stop_soon(stop))
     try:
         watch = ParentWatch(os.environ)
         watch.start()
@@ -71,6 +74,14 @@ def main() -> int:
         return EXIT_STOPPED
     _report(last)
     return EXIT_FAILED if isinstance(last, Failed) else 0
+
+
+def _stop_soon(stop: threading.Event) -> None:
+    """Ask for the end, and have it in any case: starting Spark cannot be interrupted."""
+    stop.set()
+    timer = threading.Timer(_STOP_S, os._exit, (EXIT_STOPPED,))
+    timer.daemon = True
+    timer.start()
 
 
 def _scan(job: ScanJob, stop: threading.Event) -> Finished | Failed | None:
@@ -115,6 +126,9 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
         SparkContext._ensure_initialized()
         conf = _configured(SparkConf(), job)
         context = SparkContext(conf=conf)
+        if _has_ended(context):
+            # An unreachable master is given up after a minute, without a word to us.
+            raise OSError(f"it has ended at once, with master {conf.get('spark.master')}")
     except (Py4JError, PySparkException, OSError, ValueError) as error:
         text = _java_text(error)
         raise _StartError(
@@ -161,8 +175,21 @@ def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
             context.parallelize([order], 1).mapPartitions(segment_scan.scan_chunks).collect()
         )
     except (Py4JError, PySparkException, OSError) as error:
+        if _has_ended(context):
+            raise SparkEndedError(
+                "Spark has ended by itself; check that its master is reachable and the log of the "
+                "driver"
+            ) from error
         raise SparkLostError(_java_text(error)) from error
     return result
+
+
+def _has_ended(context: SparkContext) -> bool:
+    """Whether Spark has stopped, or its JVM is gone."""
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError, AttributeError):
+        return True
 
 
 def _java_text(error: Exception) -> str:

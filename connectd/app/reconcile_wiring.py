@@ -9,10 +9,11 @@ from typing import Final
 
 from connectd.aio.backoff import Backoff, retry
 from connectd.aio.clock import LoopClock, wall_ms
-from connectd.app import bundled, reconcile_on_spark, reconciliation
+from connectd.app import bundled, reconcile_on_spark
 from connectd.app.expected_records import ExpectedRecords
 from connectd.app.reconcile_on_spark import SparkLook
-from connectd.app.reconciliation import OnProgress, Parts, Reconciliation, Wishes
+from connectd.app.reconcile_parts import OnProgress, Parts, Wishes
+from connectd.app.reconciliation import Reconciliation
 from connectd.aws.clients import AwsClientPool, AwsClients
 from connectd.config_providers import declared
 from connectd.configdef.catalogue import PluginKind
@@ -89,9 +90,7 @@ async def opened(
             lambda: api.dynamodb.describe_table(subject.table), clock=wiring.clock, policy=_RETRY
         )
         parts = wiring.parts(api, description, on_spark=on_spark)
-        yield reconciliation.Reconciliation(
-            subject.connector, subject.table, parts, wishes, on_progress
-        )
+        yield Reconciliation(subject.connector, subject.table, parts, wishes, on_progress)
     finally:
         await pool.close()
 
@@ -131,9 +130,7 @@ class _Wiring:
             clock=self.clock,
         )
 
-    def parts(
-        self, api: AwsClients, description: TableDescription, *, on_spark: bool
-    ) -> reconciliation.Parts:
+    def parts(self, api: AwsClients, description: TableDescription, *, on_spark: bool) -> Parts:
         """All of them."""
         plan = record_plan(description, self._settings.messages)
         converters, now_ms = self._converters, wall_ms(self.clock)

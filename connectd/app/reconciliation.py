@@ -12,16 +12,21 @@ therefore be overtaken by its older state; the comparison that follows every rep
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
-from connectd.aio.clock import Clock
-from connectd.app.expected_records import ExpectedRecords
 from connectd.app.reconcile_on_spark import SparkLook
+from connectd.app.reconcile_parts import (
+    CHUNK_KEYS,
+    OnProgress,
+    Parts,
+    Wishes,
+    digest_of,
+    items_now,
+)
+from connectd.app.repairing import Repair
 from connectd.connectors.dynamodb import reconciling
 from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.digest_file import DigestFile, Expected, Found
@@ -29,74 +34,24 @@ from connectd.connectors.dynamodb.reconciling import (
     Compared,
     Counts,
     Difference,
-    KeyReader,
     Repaired,
     Report,
-    StateReader,
 )
 from connectd.connectors.dynamodb.second_look import Candidate, SecondLook
-from connectd.connectors.dynamodb.table_reading import TableReading
 from connectd.errors import (
     AccessDeniedError,
-    BrokerUnavailableError,
     ConfigError,
     ConnectdError,
     NotFoundError,
 )
 from connectd.kafka.following import TopicFollower
-from connectd.kafka.log import first_error
-from connectd.kafka.page import SendJob, SendResult
-from connectd.kafka.producer import PageProducer
 from connectd.kafka.tailing import LogRecord
-from connectd.model.record import RoutedPage, RoutedRecord
 
 CANDIDATES_MAX: Final = 200_000
 """Keys that are looked at a second time: what a busy table changes in an hour, and 100 MB of
 memory. A topic that differs in more of them is not merely behind."""
 
-CHUNK_KEYS: Final = 256
-"""Items read again, or repaired, at once."""
-
-ACK_S: Final = 120.0
-"""How long a repair waits for Kafka to acknowledge one chunk."""
-
 LOOK_AGAIN_S: Final = 1.0
-
-OnProgress = Callable[[str, int, int | None], None]
-"""Told of a step, how much of it is done, and of how much (None: nobody knows)."""
-
-
-OpenFollower = Callable[
-    [str, Callable[[Sequence[LogRecord]], None], Mapping[int, int] | None], TopicFollower
-]
-"""For a topic: who hears of its records, and where to begin (None: at the beginning)."""
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the caller wants. ``topics``: those to be read beside the ones that records go to."""
-
-    settle_s: float
-    shown: int
-    topics: tuple[str, ...] = ()
-    spill: Path | None = None
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a comparison is made with; their owner closes them (``reconcile_wiring``)."""
-
-    clock: Clock
-    table: TableReading
-    expected: ExpectedRecords
-    states: StateReader
-    keys: KeyReader
-    own_topic: str | None
-    """The topic without transforms; None where a transform may name another."""
-    open_follower: OpenFollower
-    open_producer: Callable[[], PageProducer]
-    spark: SparkLook | None = None
-    """Does the first look, if the user wants that."""
 
 
 class Reconciliation:
@@ -128,7 +83,7 @@ class Reconciliation:
         repaired: list[Repaired] = []
 
         async def mend(digests: DigestFile) -> None:
-            repair = _Repair(self._parts, digests, self._on_progress)
+            repair = Repair(self._parts, digests, self._on_progress)
             repaired.append(await repair.run())
 
         report = await self._compare(mend)
@@ -337,10 +292,9 @@ class _Comparison:
             for start in range(0, len(asked), CHUNK_KEYS):
                 self._on_progress("looking again", start, len(asked))
                 chunk = asked[start : start + CHUNK_KEYS]
-                for candidate, record in zip(
-                    chunk, await _records_now(self._parts, chunk), strict=True
-                ):
-                    look.expect(candidate.key_id, _digest_of(self._parts, candidate, record))
+                items = await items_now(self._parts, chunk)
+                for candidate, now in zip(chunk, items, strict=True):
+                    look.expect(candidate.key_id, digest_of(self._parts, candidate, now))
         except AccessDeniedError as error:
             self.denied = error
 
@@ -398,79 +352,3 @@ def _ignore(_: Sequence[LogRecord]) -> None:
 
 
 _COARSENESS: Final = (Compared.DOCUMENTS, Compared.JSON, Compared.BYTES)
-
-
-async def _records_now(parts: Parts, candidates: Sequence[Candidate]) -> list[RoutedRecord | None]:
-    """What the connector would write now of the candidates' items; None: nothing."""
-    keys = [each.item_key for each in candidates if each.item_key is not None]
-    assert len(keys) == len(candidates), "only candidates with an item's key are asked for"
-    return [
-        None if item is None else await parts.expected.of_item(item)
-        for item in await parts.table.items(keys)
-    ]
-
-
-def _digest_of(parts: Parts, candidate: Candidate, record: RoutedRecord | None) -> bytes | None:
-    """What a candidate's record should say, given the record of its item."""
-    if record is None or reconciling.key_id(record.topic, record.key) != candidate.key_id:
-        return None  # there is no item, or its record goes elsewhere now
-    return parts.states.read(record.topic, record.value).digest
-
-
-class _Repair:
-    """Writes what differs; see the module's docstring."""
-
-    def __init__(self, parts: Parts, digests: DigestFile, on_progress: OnProgress) -> None:
-        self._parts = parts
-        self._digests = digests
-        self._on_progress = on_progress
-        self._records = self._tombstones = 0
-
-    async def run(self) -> Repaired:
-        producer = self._parts.open_producer()
-        producer.open()
-        total = self._digests.counts().different
-        try:
-            after = b""
-            while chunk := self._digests.differences(CHUNK_KEYS, after=after):
-                after = chunk[-1].key_id
-                await self._write(producer, await self._mending(chunk))
-                self._on_progress("repairing", self._records + self._tombstones, total)
-        finally:
-            await producer.close(1.0)
-        return Repaired(self._records, self._tombstones)
-
-    async def _mending(self, chunk: Sequence[Candidate]) -> list[RoutedRecord]:
-        for each in chunk:
-            if each.item_key is None:
-                each.item_key = self._parts.keys.item_key(each.topic, each.key)
-        # Without its item's key nobody can say that a record is really one too many.
-        known = [each for each in chunk if each.item_key is not None]
-        records = []
-        for candidate, record in zip(known, await _records_now(self._parts, known), strict=True):
-            if _digest_of(self._parts, candidate, record) is not None:
-                assert record is not None
-                records.append(record)
-                self._records += 1
-            elif candidate.found is not None:
-                tombstone = RoutedRecord(candidate.topic, candidate.key, None, candidate.partition)
-                records.append(tombstone)
-                self._tombstones += 1
-        return records
-
-    async def _write(self, producer: PageProducer, records: list[RoutedRecord]) -> None:
-        if not records:
-            return
-        done: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
-        page = RoutedPage(records)
-        await producer.send(SendJob(encode=lambda: page, on_done=done.set_result))
-        try:
-            result = await asyncio.wait_for(done, ACK_S)
-        except TimeoutError as error:
-            raise BrokerUnavailableError(
-                f"repairing: {len(records)} records were not acknowledged within {ACK_S:g} s; "
-                "check the brokers, and compare again"
-            ) from error
-        refusal = first_error(result)
-        if refusal is not None:
-            raise refusal

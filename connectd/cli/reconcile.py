@@ -18,8 +18,8 @@ from connectd.cli.screen import Colour
 from connectd.errors import ConfigError, ConnectdError, NotFoundError
 
 if TYPE_CHECKING:
+    from connectd.app.reconcile_parts import Wishes
     from connectd.app.reconcile_wiring import Subject
-    from connectd.app.reconciliation import Wishes
     from connectd.cli.screen import Commands
     from connectd.configdef.worker import WorkerConfig
     from connectd.connectors.dynamodb.reconciling import Difference, Report
@@ -57,7 +57,8 @@ worker's spark.* keys, as an initial scan on Spark. Topics that transforms choos
 --repair writes the items that are missing or stale (as op r) and tombstones for what is extra, with
 the connector's producer settings, waits until all are acknowledged, and compares again. An item
 that changes in that very moment may be overtaken by its older state; the comparison behind the
-repair says so. Pause the connector first if that must not be.
+repair says so. Pause the connector first if that must not be. Items without a record (they cannot
+be converted, or a transform drops them) are left alone.
 
 Exit codes:
   0  the topic holds what the table holds
@@ -112,7 +113,7 @@ def _count(text: str) -> int:
 
 
 def _reconcile(options: argparse.Namespace) -> int:
-    from connectd.app.reconciliation import Wishes
+    from connectd.app.reconcile_parts import Wishes
     from connectd.observe import logs
 
     logs.configure(logs.LogFormat.CONSOLE, "ERROR", sys.stderr)

@@ -314,6 +314,28 @@ class TestWithoutAWorker:
         assert told.differences == {("extra", "k2")}
         assert told.report["counts"]["foreign"] == 1
 
+    def test_an_item_that_a_transform_drops_is_told_and_left_alone(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        create_topic(rig.broker.bootstrap, rig.topic("t"))
+        alone("--repair")
+        drop = {
+            "transforms": "drop",
+            "transforms__drop__type": "Filter",
+            "transforms__drop__predicate": "isAcme",
+            "predicates": "isAcme",
+            "predicates__isAcme__type": "FieldValueMatches",
+            "predicates__isAcme__field": "document.tenant.s",
+            "predicates__isAcme__pattern": "acme",
+        }
+
+        told = alone("--repair", **drop)
+
+        assert told.differences == {("extra", "k2")}
+        assert told.report["counts"]["skipped"] == 1
+        assert told.report["repaired"] == {"records": 0, "tombstones": 0}
+        assert "1 items are not in the comparison" in "".join(told.report["notes"])
+
     def test_a_file_of_another_connector_is_refused(
         self, reconcile: Command, alone: Callable[..., Outcome], tmp_path: Path
     ) -> None:

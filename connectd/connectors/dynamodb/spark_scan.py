@@ -214,6 +214,13 @@ class SparkScan:
             self._refuse(after, "it belongs to another scan")
         if after.count < before.count or (before.is_finished and after != before):
             self._refuse(after, f"it lies before the one that is known ({before})")
+        if report.skipped:
+            _log.warning(
+                "records skipped by a scan on Spark, as errors.tolerance=all asks",
+                table=self._scope.table,
+                segment=after.segment,
+                records=report.skipped,
+            )
         if report.ended_ms is not None:
             self._ledger.end_at(report.ended_ms)
         self._ledger.move(after)

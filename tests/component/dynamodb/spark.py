@@ -35,7 +35,8 @@ from connectd.connectors.dynamodb.spark_engine import (
 )
 from connectd.errors import ConnectdError
 from connectd.model.record import ConverterSpec
-from tests.component.dynamodb.rig import Rig, Sent
+from tests.component.dynamodb.account import FakeTable
+from tests.component.dynamodb.rig import Rig, Sent, new_account
 
 SPARK = {"init.sync.engine": "spark"}
 
@@ -45,6 +46,18 @@ PAGE_S = 1.0
 PAGE_ITEMS = 5
 
 STARTED = Started("4.3.0", "local[2]", 2)
+
+ITEMS = 60
+
+
+def new_rig(items: int = ITEMS, **config: str) -> tuple[Rig, FakeTable]:
+    """A table ``orders`` whose scan has three segments."""
+    account = new_account()
+    table = account.add_table("orders")
+    for number in range(items):
+        table.put(f"k{number}", number)
+    keys = {name.replace("_", "."): value for name, value in config.items()}
+    return Rig(account, {**SPARK, "init.sync.segments": "3", **keys}), table
 
 
 class FakeDriver:

@@ -19,30 +19,13 @@ from connectd.connectors.dynamodb.scan_reports import (
 )
 from connectd.model.record import RecordBatch
 from tests.component.dynamodb import spark
-from tests.component.dynamodb.account import FakeTable
-from tests.component.dynamodb.rig import Rig, new_account, virtual
-from tests.component.dynamodb.spark import SPARK, FakeDriver, FakeSpark
-
-ITEMS = 60
-
-
-def new_rig(items: int = ITEMS, **config: str) -> tuple[Rig, FakeTable]:
-    """A table ``orders`` whose scan has three segments."""
-    account = new_account()
-    table = account.add_table("orders")
-    for number in range(items):
-        table.put(f"k{number}", number)
-    keys = {name.replace("_", "."): value for name, value in config.items()}
-    return Rig(account, {**SPARK, "init.sync.segments": "3", **keys}), table
+from tests.component.dynamodb.rig import Rig, virtual
+from tests.component.dynamodb.spark import ITEMS, FakeDriver, FakeSpark, new_rig
 
 
 def scan_of(rig: Rig) -> dict[str, object]:
     found = rig.row("orders")["scan"]
     return found if isinstance(found, dict) else {}
-
-
-def states_of(rig: Rig) -> list[str]:
-    return sorted(str(row["state"]) for row in rig.rows())
 
 
 def segments_of(job: ScanJob) -> list[int]:
@@ -372,77 +355,6 @@ async def test_a_connector_that_is_paused_while_it_waits_for_another_start_start
 
 
 @virtual
-async def test_tables_wait_for_their_turn_before_their_scan_begins() -> None:
-    rig, table = new_rig()
-    others = [rig.account.add_table(f"t{number}") for number in range(3)]
-    for other in others:
-        for number in range(10):
-            other.put(f"k{number}", number)
-    fake = FakeSpark(rig, drivers_max=2)
-    most = 0
-
-    def look() -> bool:
-        nonlocal most
-        most = max(most, fake.running)
-        return all(rig.is_in_sync(each) for each in rig.account.tables)
-
-    await rig.start()
-    await rig.until(lambda: fake.running == 2)
-    waiting = [row for row in rig.rows() if row["state"] == "DELAYED"]
-    assert len(waiting) == 2
-    assert all("spark.drivers.max is 2" in str(row["reason"]) for row in waiting)
-    assert all(rig.stored(str(row["table"])) is None for row in waiting)
-    await rig.until(look)
-    assert most == 2
-    for each in (table, *others):
-        assert rig.topic_view(each.name) == each.items
-    await rig.stop()
-
-
-@virtual
-async def test_the_daemon_scans_without_waiting_for_a_turn() -> None:
-    rig, _ = new_rig()
-    rig.config |= {"init.sync.engine": "auto", "init.sync.spark.threshold.items": "60"}
-    rig.account.add_table("small").put("k", 1)
-    fake = FakeSpark(rig)
-    await rig.start()
-    await rig.until(lambda: fake.running == 1)
-    await rig.until(lambda: rig.is_in_sync("small"))
-    assert rig.state("orders") == "INIT_SYNC"
-    await rig.stop()
-
-
-@virtual
-async def test_a_table_that_fails_or_pauses_gives_its_turn_to_others() -> None:
-    rig, _ = new_rig()
-    rig.account.add_table("other").put("k", 1)
-    fake = FakeSpark(rig)
-    fake.script.append(spark.tells(Failed("no", retriable=False), code=3))
-    await rig.start()
-    await rig.until(lambda: states_of(rig) == ["FAILED", "SYNC"])
-    await rig.stop()
-
-    rig, table = new_rig()
-    second = Rig(rig.account, rig.config)
-    second.offsets = rig.offsets
-    rig.account.add_table("other").put("k", 1)
-    rig.tables, second.tables = ["orders"], ["other"]
-    fake = FakeSpark(rig)
-    second.resources = rig.resources
-    await rig.start()
-    await rig.until(lambda: len(rig.log) >= 20)
-    await second.start()
-    await second.until(lambda: second.state("other") == "DELAYED")
-    rig.is_paused = True
-    await second.until(lambda: second.is_in_sync("other"))
-    rig.is_paused = False
-    await rig.until(lambda: rig.is_in_sync("orders"))
-    assert rig.topic_view("orders") == table.items
-    await rig.stop()
-    await second.stop()
-
-
-@virtual
 async def test_stopping_ends_the_driver() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig)
@@ -531,6 +443,29 @@ async def test_a_position_that_this_scan_cannot_have_fails_the_table(
 
 
 @virtual
+async def test_records_that_spark_skips_are_counted_and_not_unseen() -> None:
+    rig, _ = new_rig(items=3, init_sync_segments="1")
+    fake = FakeSpark(rig)
+
+    async def skips_two(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        async for report in spark.pages(driver, driver.job.segments[0]):
+            yield replace(report, records=1, skipped=2)
+        yield Finished()
+
+    fake.script.append(skips_two)
+    told: list[RecordBatch] = []
+    rig.on_emission = lambda each: told.append(each) if isinstance(each, RecordBatch) else None
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    (line,) = [each for each in logs if each["log_level"] == "warning"]
+    assert line["event"].startswith("records skipped by a scan on Spark")
+    assert (line["segment"], line["records"]) == (0, 2)
+    assert sum(each.delivered.skipped for each in told if each.delivered is not None) == 2
+    await rig.stop()
+
+
+@virtual
 async def test_a_finished_segment_stays_finished() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig)
@@ -574,76 +509,4 @@ async def test_the_end_that_the_last_record_tells_is_the_end_of_the_scan() -> No
     stored = rig.stored("orders")
     assert stored is not None
     assert stored["init_sync_end"] == 1_800_000_000_123
-    await rig.stop()
-
-
-# -- who scans ---------------------------------------------------------------------------------
-
-
-@virtual
-async def test_small_tables_stay_with_the_daemon_by_default() -> None:
-    rig, _ = new_rig(init_sync_engine="auto")
-    fake = FakeSpark(rig)
-    with capture_logs() as logs:
-        await rig.start()
-        await rig.until(lambda: rig.is_in_sync("orders"))
-    (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
-    assert line["engine"] == "daemon"
-    assert line["why"] == ("the table has 24000 bytes and 60 items, below the thresholds of Spark")
-    assert fake.jobs == []
-    await rig.stop()
-
-
-@virtual
-@pytest.mark.parametrize("threshold", ["bytes", "items"])
-async def test_large_tables_go_to_spark_with_a_segment_for_every_two_gigabytes(
-    threshold: str,
-) -> None:
-    rig, table = new_rig(init_sync_engine="auto", init_sync_segments="0")
-    rig.config |= {
-        "init.sync.spark.threshold.bytes": "1000" if threshold == "bytes" else "99999999999999",
-        "init.sync.spark.threshold.items": "60" if threshold == "items" else "0",
-    }
-    table.item_bytes = 1024**3
-    fake = FakeSpark(rig)
-    with capture_logs() as logs:
-        await rig.start()
-        await rig.until(lambda: rig.is_in_sync("orders"))
-    (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
-    assert line["engine"] == "spark"
-    assert f"enough for init.sync.spark.threshold.{threshold}" in line["why"]
-    assert fake.jobs[0].total_segments == 30
-    assert rig.topic_view("orders") == table.items
-    await rig.stop()
-
-
-@virtual
-async def test_without_a_way_to_spark_the_daemon_scans_what_auto_would_hand_over() -> None:
-    rig, table = new_rig(init_sync_engine="auto", init_sync_spark_threshold_bytes="1")
-    fake = FakeSpark(rig)
-    fake.missing = "no spark-submit was found"
-    with capture_logs() as logs:
-        await rig.start()
-        await rig.until(lambda: rig.is_in_sync("orders"))
-    (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
-    assert line["why"].endswith(
-        "enough for init.sync.spark.threshold.bytes, but no spark-submit was found"
-    )
-    assert rig.topic_view("orders") == table.items
-    assert fake.jobs == []
-    await rig.stop()
-
-
-@virtual
-@pytest.mark.parametrize("has_spark", [True, False])
-async def test_without_a_way_to_spark_a_table_that_must_go_there_fails(has_spark: bool) -> None:
-    rig, _ = new_rig()
-    if has_spark:
-        FakeSpark(rig).missing = "no Java was found"
-    await rig.start()
-    await rig.until(lambda: rig.state("orders") == "FAILED")
-    problem = "no Java was found" if has_spark else "this worker offers no Spark"
-    assert rig.row("orders")["reason"] == (
-        f"table orders: init.sync.engine is spark, but {problem}"
-    )
     await rig.stop()

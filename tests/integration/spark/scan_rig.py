@@ -37,20 +37,15 @@ from tests.fakes.process import FakeProcess, RemoteControl
 from tests.harness.compare import compare_table_with_topic
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import HarnessError, wait_for
+from tests.harness.spark import ROOT, spark_environment
 from tests.harness.topics import TopicRecord, read_topic
 
-ROOT = Path(__file__).parents[3]
 DRIVER = ROOT / "spark_jobs" / "initial_scan.py"
 SPARK_ENV = {
-    "PYSPARK_PYTHON": sys.executable,
-    "PYSPARK_DRIVER_PYTHON": sys.executable,
-    "PYTHONPATH": str(ROOT),
+    **spark_environment(),
     "AWS_ACCESS_KEY_ID": "AKIATEST",
     "AWS_SECRET_ACCESS_KEY": "an-ordinary-secret",
     "AWS_EC2_METADATA_DISABLED": "true",
-    # A JVM that lives for seconds only is faster without its best compiler.
-    "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 START_MS = 1_700_000_000_000
 DEADLINE_S = 240.0

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrameReader, Row, SparkSession
 
 from spark_jobs.data_source import DynamoDbDataSource
 from tests.fakes.process import FakeProcess
-from tests.integration.spark.scan_rig import SPARK_ENV
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -42,30 +41,11 @@ def fake() -> Iterator[FakeProcess]:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in SPARK_ENV.items():
-            environment.setenv(name, value)
-        builder = SparkSession.Builder().master("local[2]").appName("test of the data source")
-        for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
-            builder = builder.config(name, "false")
-        session = (
-            builder.config("spark.driver.host", "127.0.0.1")
-            .config("spark.log.level", "OFF")
-            .config("spark.task.maxFailures", "1")
-            .getOrCreate()
-        )
-        session.dataSource.register(DynamoDbDataSource)
-        try:
-            yield session
-        finally:
-            session.stop()
-            gateway = SparkContext._gateway
-            assert gateway is not None
-            gateway.shutdown()
-            gateway.proc.stdin.close()
-            gateway.proc.wait(30)
-            SparkContext._gateway = SparkContext._jvm = None
+def spark(spark_context: SparkContext) -> Iterator[SparkSession]:
+    session = SparkSession(spark_context)
+    session.dataSource.register(DynamoDbDataSource)
+    yield session
+    session.stop()
 
 
 class Tables:
@@ -197,8 +177,6 @@ def test_what_cannot_be_read_says_why(tables: Tables) -> None:
     tables.create()
     failures: dict[str, Callable[[], object]] = {
         "table nowhere": lambda: tables.reader(table="nowhere").load(),
-        "the option segments is '-1'": lambda: tables.reader(segments=-1).load(),
-        "unknown options tabel": lambda: tables.reader(tabel="t").load(),
         "the column at has the type timestamp": lambda: tables.rows("id string, at timestamp"),
     }
     for text, read in failures.items():

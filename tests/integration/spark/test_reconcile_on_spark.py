@@ -20,7 +20,7 @@ from tests.integration.worker_rig import prefix_of
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 CapSys = pytest.CaptureFixture[str]
-ITEMS = 400
+ITEMS = 200
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ class Command:
             "value.converter.schemas.enable": "false",
             "offset.storage.file.filename": str(home / "offsets"),
             "spark.master": "local[2]",
-            "spark.conf.spark.sql.shuffle.partitions": "4",
+            "spark.conf.spark.sql.shuffle.partitions": "2",
             "spark.conf.spark.pyspark.python": sys.executable,
         }
         (home / "worker.properties").write_text(properties_text(worker), encoding="utf-8")

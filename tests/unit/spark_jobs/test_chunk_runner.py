@@ -17,7 +17,7 @@ from connectd.connectors.dynamodb.scan_reports import (
     SegmentMoved,
     Trouble,
 )
-from spark_jobs.chunk_runner import ChunkRunner
+from spark_jobs.chunk_runner import ChunkRunner, SparkEndedError
 from spark_jobs.chunk_schedule import LOST_MAX
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 from spark_jobs.job_file import text_for_workers
@@ -133,6 +133,19 @@ def test_chunks_that_are_always_lost_end_the_scan_so_that_it_may_be_tried_again(
     assert len(run.of(Trouble)) >= LOST_MAX
 
 
+def test_a_spark_that_has_ended_is_not_asked_again() -> None:
+    asked = itertools.count()
+
+    def submit(order: ChunkOrder) -> ChunkResult:
+        next(asked)
+        raise SparkEndedError("Spark has ended by itself")
+
+    run = _Run(submit, slots=1)
+    assert run.run() == Failed("Spark has ended by itself", retriable=True)
+    assert next(asked) == 1
+    assert run.reports == []
+
+
 def test_a_fatal_error_ends_the_scan_after_chunks_under_way_have_been_heard() -> None:
     others_may_end = threading.Event()
 
@@ -146,6 +159,7 @@ def test_a_fatal_error_ends_the_scan_after_chunks_under_way_have_been_heard() ->
     run = _Run(submit, slots=3)
     assert run.run() == Failed("TableGoneError: no table orders", retriable=False)
     assert {each.position.segment for each in run.of(SegmentMoved)} == {1, 2}
+    assert run.of(Trouble) == [], "it is not tried again"
 
 
 def test_what_a_failing_chunk_has_done_is_reported_too() -> None:

@@ -1,0 +1,81 @@
+"""What a reconciliation is made with, and what it asks of it about single keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from connectd.aio.clock import Clock
+from connectd.app.expected_records import ExpectedRecords
+from connectd.app.reconcile_on_spark import SparkLook
+from connectd.connectors.dynamodb import reconciling
+from connectd.connectors.dynamodb.reconciling import KeyReader, StateReader
+from connectd.connectors.dynamodb.second_look import Candidate
+from connectd.connectors.dynamodb.table_reading import TableReading
+from connectd.kafka.following import OnRecords, TopicFollower
+from connectd.kafka.producer import PageProducer
+from connectd.model.record import RoutedRecord
+
+CHUNK_KEYS: Final = 256
+"""Items read again, or repaired, at once."""
+
+OnProgress = Callable[[str, int, int | None], None]
+"""Told of a step, how much of it is done, and of how much (None: nobody knows)."""
+
+
+OpenFollower = Callable[[str, OnRecords, Mapping[int, int] | None], TopicFollower]
+"""For a topic: who hears of its records, and where to begin (None: at the beginning)."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller wants. ``topics``: those to be read beside the ones that records go to."""
+
+    settle_s: float
+    shown: int
+    topics: tuple[str, ...] = ()
+    spill: Path | None = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a comparison is made with; their owner closes them (``reconcile_wiring``)."""
+
+    clock: Clock
+    table: TableReading
+    expected: ExpectedRecords
+    states: StateReader
+    keys: KeyReader
+    own_topic: str | None
+    """The topic without transforms; None where a transform may name another."""
+    open_follower: OpenFollower
+    open_producer: Callable[[], PageProducer]
+    spark: SparkLook | None = None
+    """Does the first look, if the user wants that."""
+
+
+class Now(NamedTuple):
+    """An item as it is now: whether there is one, and the record that it has (None: none)."""
+
+    exists: bool
+    record: RoutedRecord | None
+
+
+async def items_now(parts: Parts, candidates: Sequence[Candidate]) -> list[Now]:
+    """The candidates' items, and what the connector would write of them."""
+    keys = [each.item_key for each in candidates if each.item_key is not None]
+    assert len(keys) == len(candidates), "only candidates with an item's key are asked for"
+    return [
+        Now(False, None) if item is None else Now(True, await parts.expected.of_item(item))
+        for item in await parts.table.items(keys)
+    ]
+
+
+def digest_of(parts: Parts, candidate: Candidate, now: Now) -> bytes | None:
+    """What a candidate's record should say, given its item."""
+    record = now.record
+    if record is None or reconciling.key_id(record.topic, record.key) != candidate.key_id:
+        return None  # there is no item, or its record goes elsewhere now
+    return parts.states.read(record.topic, record.value).digest
