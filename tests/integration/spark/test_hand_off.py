@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.kafka import KafkaBroker
+from tests.harness.spark import spark_environment
 from tests.integration.spark.scan_rig import all_pids, environment_of
 from tests.integration.worker_rig import Rig
 
@@ -34,8 +35,14 @@ SPARK = {
 
 @pytest.fixture
 def rig(kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path) -> Iterator[Rig]:
-    with Rig(kafka_broker, kafka_prefix, tmp_path, properties=SPARK) as rig:
+    with Rig(kafka_broker, kafka_prefix, tmp_path, properties=spark_keys()) as rig:
         yield rig
+
+
+def spark_keys(**changes: str) -> dict[str, str]:
+    """The worker's keys; in ``changes`` two underscores stand for a dot."""
+    changed = {name.replace("__", "."): value for name, value in changes.items()}
+    return {**SPARK, "spark.java.home": spark_environment()["JAVA_HOME"], **changed}
 
 
 def drivers_of(worker_pid: int) -> list[int]:
@@ -159,7 +166,7 @@ def test_a_worker_that_is_told_to_stop_ends_its_scan_and_the_daemon_can_complete
 def test_a_master_that_spark_does_not_know_fails_the_table_with_what_spark_says(
     kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path
 ) -> None:
-    properties = {**SPARK, "spark.master": "sparkle://nobody"}
+    properties = spark_keys(spark__master="sparkle://nobody")
     with Rig(kafka_broker, kafka_prefix, tmp_path, properties=properties) as rig:
         rig.create_table("t", items=1)
         rig.create(init__sync__engine="spark")
