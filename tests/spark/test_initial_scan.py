@@ -20,7 +20,8 @@ from connectd.connectors.dynamodb.scan_reports import (
     Trouble,
 )
 from tests.harness.kafka import KafkaBroker
-from tests.integration.spark.scan_rig import (
+from tests.integration.worker_rig import prefix_of
+from tests.spark.scan_rig import (
     APPLICATION,
     Scan,
     ScanRig,
@@ -30,7 +31,6 @@ from tests.integration.spark.scan_rig import (
     kill,
     parent_of,
 )
-from tests.integration.worker_rig import prefix_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark import SparkConf, SparkContext
 
-from tests.integration.spark.scan_rig import APPLICATION, SPARK_ENV
+from tests.spark.scan_rig import APPLICATION, SPARK_ENV
 
 
 @pytest.fixture(scope="module")

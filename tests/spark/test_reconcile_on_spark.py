@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from connectd import cli
 from tests.harness.kafka import KafkaBroker
 from tests.harness.worker import properties_text
-from tests.integration.spark.scan_rig import JSON_CONVERTER, ScanRig
 from tests.integration.worker_rig import prefix_of
+from tests.spark.scan_rig import JSON_CONVERTER, ScanRig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

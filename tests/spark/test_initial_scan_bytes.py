@@ -20,10 +20,10 @@ from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_for
 from tests.harness.topics import TopicRecord, read_topic
 from tests.harness.worker import WorkerProcess
-from tests.integration.spark.scan_rig import DEADLINE_S, JSON_CONVERTER, Scan, ScanRig
 from tests.integration.worker_rig import prefix_of
 from tests.kit import items
 from tests.kit.scripted_registry import ScriptedRegistry
+from tests.spark.scan_rig import DEADLINE_S, JSON_CONVERTER, Scan, ScanRig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.harness.kafka import KafkaBroker
 from tests.harness.spark import spark_environment
-from tests.integration.spark.scan_rig import all_pids, environment_of
 from tests.integration.worker_rig import Rig
+from tests.spark.scan_rig import all_pids, environment_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 

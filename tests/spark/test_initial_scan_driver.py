@@ -19,8 +19,8 @@ import pytest
 from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, Started
 from tests.harness.kafka import KafkaBroker
-from tests.integration.spark.scan_rig import DRIVER, DriverProcess, ScanRig, kill
 from tests.integration.worker_rig import prefix_of
+from tests.spark.scan_rig import DRIVER, DriverProcess, ScanRig, kill
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
