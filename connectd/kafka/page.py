@@ -36,9 +36,10 @@ class SendResult:
     ``error`` concerns the page as a whole: it could not be encoded and nothing was produced, or the
     producer has failed for good and nobody knows what was produced. ``failures`` concern single
     records (at most ``failures_max`` of the job are named, ``failure_count`` counts all; a
-    ``TopicGoneError`` is always among them); every other one of
-    the ``records`` is acknowledged. ``offsets`` maps a Kafka partition to the highest
-    acknowledged offset, for jobs that asked for it.
+    ``TopicGoneError`` is always among them); every other one of the ``records`` is acknowledged.
+    ``first_failed`` is the place in its page of the first of them, where that is known (of a
+    ``RoutedPage``). ``offsets`` maps a Kafka partition to the highest acknowledged offset, for jobs
+    that asked for it.
     """
 
     topics: tuple[str, ...]
@@ -46,6 +47,7 @@ class SendResult:
     error: ConnectdError | None = None
     failures: tuple[RecordFailure, ...] = ()
     failure_count: int = 0
+    first_failed: int | None = None
     offsets: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -56,12 +58,14 @@ class SendJob:
     ``encode`` runs in the producer's thread; it is pure and raises a ``ConnectdError`` when the
     page cannot be encoded. ``on_done`` is called on the loop, exactly once unless the producer is
     closed before. ``failures_max``: how many failed records the result is to name.
+    ``stops_at_refusal``: what comes behind a record that the client does not take is not sent.
     """
 
     encode: Callable[[], Encoded]
     on_done: Callable[[SendResult], None]
     wants_offsets: bool = False
     failures_max: int = FAILURES_MAX
+    stops_at_refusal: bool = False
 
 
 class Page:
@@ -72,6 +76,7 @@ class Page:
         "_on_complete",
         "failure_count",
         "failures",
+        "first_failed",
         "job",
         "left",
         "offsets",
@@ -92,6 +97,7 @@ class Page:
         self.left = size
         self.failures: list[RecordFailure] = []
         self.failure_count = 0
+        self.first_failed: int | None = None
         self.offsets: dict[int, int] = {}
         self._is_topic_gone = False
         self._on_complete = on_complete
@@ -113,10 +119,31 @@ class Page:
                 self.offsets[partition] = max(offset, self.offsets.get(partition, -1))
         self.ack(error, message)
 
+    def ack_at(
+        self, index: int, ack: Callable[..., None], error: KafkaError | None, message: Message
+    ) -> None:
+        """Delivery callback of a record whose place in the page is known, in front of another."""
+        if error is not None:
+            self._note_place(index)
+        ack(error, message)
+
+    def leave_out(self, records: int) -> None:
+        """So many are not going to be sent."""
+        self.left -= records
+        self.size -= records
+
     def refuse(
-        self, error: KafkaException, topic: str, key: bytes | None, value: bytes | None
+        self,
+        error: KafkaException,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        *,
+        index: int | None = None,
     ) -> None:
         """A record that the client did not even take."""
+        if index is not None:
+            self._note_place(index)
         self._count_failure(error, topic, key, len(value or b""))
         self.left -= 1
         if not self.left:
@@ -133,8 +160,13 @@ class Page:
             records=self.size,
             failures=tuple(self.failures),
             failure_count=self.failure_count,
+            first_failed=self.first_failed,
             offsets=self.offsets,
         )
+
+    def _note_place(self, index: int) -> None:
+        if self.first_failed is None or index < self.first_failed:
+            self.first_failed = index
 
     def _count_failure(
         self, error: KafkaError | KafkaException, topic: str, key: bytes | None, value_bytes: int

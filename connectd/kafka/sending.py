@@ -11,6 +11,7 @@ the loop stops taking pages: that is the back-pressure.
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
 from collections.abc import Callable
@@ -214,7 +215,8 @@ class PageSender:
         produce = self._producer.produce
         topic = encoded.topic
         ack = page.ack_with_offset if page.job.wants_offsets else page.ack
-        for key, value in encoded.records:
+        records = iter(encoded.records)
+        for key, value in records:
             try:
                 produce(topic, value, key, -1, ack)
             except BufferError:
@@ -223,44 +225,57 @@ class PageSender:
             except KafkaException as error:
                 if self._is_fatal(error):
                     return
+                stops = page.job.stops_at_refusal
+                if stops:
+                    page.leave_out(sum(1 for _ in records))
                 page.refuse(error, topic, key, value)
+                if stops:
+                    return
 
     def _produce_routed(self, page: Page, encoded: RoutedPage) -> None:
-        for record in encoded.records:
+        for index, record in enumerate(encoded.records):
             try:
-                self._produce_record(page, record)
+                self._produce_record(page, record, index)
             except BufferError:
-                if not self._produce_when_there_is_room(page, record):
+                if not self._produce_when_there_is_room(page, record, index):
                     return
             except KafkaException as error:
                 if self._is_fatal(error):
                     return
-                page.refuse(error, record.topic, record.key, record.value)
+                stops = page.job.stops_at_refusal
+                if stops:
+                    page.leave_out(len(encoded.records) - index - 1)
+                page.refuse(error, record.topic, record.key, record.value, index=index)
+                if stops:
+                    return
 
-    def _produce_record(self, page: Page, record: RoutedRecord) -> None:
+    def _produce_record(self, page: Page, record: RoutedRecord, index: int | None) -> None:
+        ack = page.ack_with_offset if page.job.wants_offsets else page.ack
         self._producer.produce(
             record.topic,
             record.value,
             record.key,
             partition=-1 if record.kafka_partition is None else record.kafka_partition,
-            on_delivery=page.ack_with_offset if page.job.wants_offsets else page.ack,
+            on_delivery=ack if index is None else functools.partial(page.ack_at, index, ack),
             timestamp=record.timestamp_ms or 0,  # librdkafka's word for now
             headers=list(record.headers),
         )
 
-    def _produce_when_there_is_room(self, page: Page, record: RoutedRecord) -> bool:
+    def _produce_when_there_is_room(
+        self, page: Page, record: RoutedRecord, index: int | None = None
+    ) -> bool:
         """Wait with this record until the buffer takes it; False when the page is given up."""
         self.buffer_full_count += 1
         while not self._is_stopping and self._fatal is None:
             self._serve(self._producer.poll, FULL_WAIT_S)
             try:
-                self._produce_record(page, record)
+                self._produce_record(page, record, index)
             except BufferError:
                 continue
             except KafkaException as error:
                 if self._is_fatal(error):
                     return False
-                page.refuse(error, record.topic, record.key, record.value)
+                page.refuse(error, record.topic, record.key, record.value, index=index)
             return True
         return False
 

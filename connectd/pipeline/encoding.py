@@ -47,7 +47,7 @@ from connectd.pipeline.tolerance import (
     ToleranceExceededError,
 )
 from connectd.pipeline.topics import illegal_name
-from connectd.plugins import containment
+from connectd.plugins import answers, containment
 from connectd.plugins.chaining import TransformChain
 from connectd.plugins.spi import Converter, HeaderConverter
 
@@ -103,6 +103,7 @@ class PageEncoding:
         self._done: list[RoutedRecord] = []
         self._legal_topics: set[str] = set()
         self._offset_after: Callable[[], SourceOffset] | None = None
+        self._offsets_before: dict[int, Callable[[], SourceOffset]] = {}
 
     @property
     def is_direct(self) -> bool:
@@ -157,6 +158,11 @@ class PageEncoding:
         """The last position that all records before ``ended_by`` give; None: the page has none."""
         return None if self._offset_after is None else self._offset_after()
 
+    def offset_before(self, index: int | None) -> SourceOffset | None:
+        """The last position that the page has before one of its encoded records; None: none."""
+        before = None if index is None else self._offsets_before.get(index)
+        return None if before is None else before()
+
     def _encoded_directly(self) -> EncodedPage | None:
         direct, self._direct = self._direct, None
         if direct is None:
@@ -176,8 +182,12 @@ class PageEncoding:
             self.attempts_failed += 1
             self._fail(Failure(Stage(entry.stage), self._source, entry, str(entry)))
             return
+        if not isinstance(entry, SourceRecord):
+            raise answers.wrong(f"{self._source}: source_records", entry, "SourceRecord")
         routed = self._routed(entry)
         if routed is not None:
+            if self._offset_after is not None and not self._policy.tolerates_all:
+                self._offsets_before[len(self._done)] = self._offset_after
             self._done.append(routed)
             self._finish_entry()
 
@@ -205,7 +215,7 @@ class PageEncoding:
                 (name, producible.bytes_of(class_name, _OF_HEADER, made))
                 for name, made in (
                     (name, converters.header.from_connect_header(topic, name, schema, value))
-                    for name, schema, value in record.headers
+                    for name, schema, value in producible.headers_of(record, _origin(entry))
                 )
             ]
             stage, class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name

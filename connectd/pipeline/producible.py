@@ -6,10 +6,12 @@ transform, a converter or a source makes of a record is looked at before it gets
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from connectd.errors import FatalTaskError
 from connectd.model.record import SourceRecord
+from connectd.model.schema import Schema
 from connectd.plugins import answers
 
 _PARTITION_MAX: Final = 2**31 - 1
@@ -40,6 +42,25 @@ def topic_of(record: SourceRecord, origin: str) -> str:
     if isinstance(topic, str):
         return topic
     raise FatalTaskError(f"{origin}: the topic is {topic!r}, expected a text")
+
+
+def headers_of(record: SourceRecord, origin: str) -> Sequence[tuple[str, Schema | None, object]]:
+    """A record's headers.
+
+    Raises:
+        FatalTaskError: they are no headers.
+    """
+    headers: object = record.headers
+    if isinstance(headers, list | tuple) and all(map(_is_header, headers)):
+        return record.headers
+    raise FatalTaskError(
+        f"{origin}: the headers are {type(headers).__name__}, expected a list of name, schema and "
+        "value; a transform or the source makes them"
+    )
+
+
+def _is_header(header: object) -> bool:
+    return isinstance(header, tuple) and len(header) == 3 and isinstance(header[0], str)
 
 
 def partition_of(record: SourceRecord) -> int | None:

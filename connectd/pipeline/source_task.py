@@ -300,6 +300,7 @@ class SourceTaskRunner:
                     encode=encode,
                     on_done=lambda result: self._on_answer(entry, encoding, result),
                     failures_max=self._failures_max,
+                    stops_at_refusal=not self._settings.errors.tolerates_all,
                 )
             )
         except BaseException:
@@ -346,6 +347,7 @@ class SourceTaskRunner:
         if error is None and result.failure_count and not self._settings.errors.tolerates_all:
             error = FatalTaskError("Unrecoverable exception from producer send callback")
             error.__cause__ = delivery_error(entry, result.failures[0])
+            self._commit_up_to(entry, encoding.offset_before(result.first_failed))
         if error is not None:
             self._fail(error)
             return
@@ -355,11 +357,13 @@ class SourceTaskRunner:
         if encoding.ended_by is None:
             entry.resolve()
             return
-        offset = encoding.offset_reached()
+        self._commit_up_to(entry, encoding.offset_reached())
+        self._fail(encoding.ended_by)
+
+    def _commit_up_to(self, entry: FrontierEntry, offset: SourceOffset | None) -> None:
         if offset is not None:
             entry.cut(offset)
             entry.resolve()
-        self._fail(encoding.ended_by)
 
     def _report_topics(self, topics: tuple[str, ...]) -> None:
         for topic in topics:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from connectd.errors import ConfigError, FatalTaskError
 from connectd.model.cluster import Config
-from connectd.model.record import Emission, RecordBatch, Seal
+from connectd.model.record import Emission, RecordBatch, Seal, SourcePartition
 from connectd.plugins import spi
 
 T = TypeVar("T")
@@ -53,6 +53,9 @@ def emissions(method: str, polled: object) -> Sequence[Emission]:
     for each in polled:
         if not isinstance(each, RecordBatch | Seal):
             raise FatalTaskError(f"{method} gave a list with {_kind(each)}, expected {expected}")
+        partition: object = each.source_partition
+        if not isinstance(partition, SourcePartition):
+            raise wrong(f"{method}: source_partition", partition, "SourcePartition")
     return polled
 
 

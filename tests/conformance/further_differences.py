@@ -13,6 +13,16 @@ BY_SUBJECT: Final = {
         "Sink connectors, exactly-once delivery, and more than one worker per `group.id`.",
         "Plugins are Python classes: jars are not loaded, and `plugin.path` has no effect.",
     ),
+    "Errors": (
+        "`errors.retry.timeout` that is not set has no end here (an outage is waited for; decision "
+        "9 in `docs/decisions`); Java's is 0. Set, it means the same, and a record whose retries "
+        "are used up is judged by `errors.tolerance`; Java skips it in any case.",
+        "While a record is tried again, those before it in its page wait with it.",
+        "Records that Kafka refuses are logged with their topic and key; "
+        "`errors.log.include.messages` shows the record of the other stages only.",
+        "A topic that is deleted under a task is waited for by going back to the last position, "
+        "five times in a row, and skips nothing, whatever is tolerated.",
+    ),
     "FileStreamSource": (
         "Positions count bytes, which is what a restart skips. Java's count characters: after a "
         "restart a file with other than ASCII text is read from the wrong place. A position that a "

@@ -99,13 +99,14 @@ class StreamPayload:
 
     The document shows the new image, or the key attributes where the stream has none (always on a
     deletion, which in envelope 0.1 has an empty document instead). ``offset_after`` gives the
-    position of the shard behind a record, should the page have to end there.
+    position of the shard behind the record with this sequence number and time (epoch seconds),
+    should the page have to end there.
     """
 
     plan: TablePlan
     info: SourceInfo
     records: Sequence[StreamRecord]
-    offset_after: Callable[[StreamRecord], SourceOffset] | None = None
+    offset_after: Callable[[str, float], SourceOffset] | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -130,7 +131,9 @@ class StreamPayload:
                 yield change
                 change = _source_record(plan, key, None, origin)
             if self.offset_after is not None:  # behind the last of them: an entry is not cut
-                change.offset_after = functools.partial(self.offset_after, record)
+                change.offset_after = functools.partial(
+                    self.offset_after, record.sequence_number, record.created_s
+                )
             yield change
 
     def page_encoder(

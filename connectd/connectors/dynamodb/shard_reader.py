@@ -270,9 +270,11 @@ class ShardReader:
     def _batch(self, records: Sequence[StreamRecord]) -> RecordBatch:
         """The emission for records not delivered before; what is not wanted is left out."""
         before = self.position
-        self.position = _behind(before, records[-1])
+        last = records[-1]
+        self.position = _behind(before, last.sequence_number, last.created_s)
         return self._emission(
-            self._wanted(records), lambda record: _behind(before, record).to_offset()
+            self._wanted(records),
+            lambda number, created_s: _behind(before, number, created_s).to_offset(),
         )
 
     def _is_heartbeat_due(self) -> bool:
@@ -286,7 +288,7 @@ class ShardReader:
     def _emission(
         self,
         records: Sequence[StreamRecord],
-        offset_after: Callable[[StreamRecord], SourceOffset] | None = None,
+        offset_after: Callable[[str, float], SourceOffset] | None = None,
     ) -> RecordBatch:
         self._unacked += 1
         self._is_durable = True
@@ -360,5 +362,5 @@ def is_ttl_delete(record: StreamRecord) -> bool:
     )
 
 
-def _behind(position: ShardPosition, record: StreamRecord) -> ShardPosition:
-    return position.after(SequenceNumber(record.sequence_number), int(record.created_s * 1000))
+def _behind(position: ShardPosition, sequence_number: str, created_s: float) -> ShardPosition:
+    return position.after(SequenceNumber(sequence_number), int(created_s * 1000))

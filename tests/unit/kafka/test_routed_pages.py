@@ -90,3 +90,29 @@ def test_a_partition_that_is_not_there_fails_its_record_under_its_topic(
 
 def test_a_page_of_nothing_is_answered(cluster: MockCluster) -> None:
     assert _sent(cluster) == SendResult(topics=(), records=0)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_refused_record_is_known_by_its_place_and_may_be_the_last(
+    cluster: MockCluster, stops: bool
+) -> None:
+    records = [RoutedRecord("items", b"%d" % number, b"x") for number in range(5)]
+    records[2] = RoutedRecord("items", b"2", b"x" * 5000)
+    conf = clientconf.producer_conf(
+        {**cluster.settings, "max.request.size": "2000"}, client_id="test"
+    )
+    answers: list[SendResult] = []
+
+    async def work() -> None:
+        producer = PageProducer(conf, name="test")
+        producer.open()
+        job = SendJob(lambda: RoutedPage(records), answers.append, stops_at_refusal=stops)
+        await producer.send(job)
+        assert await producer.flush(_DEADLINE_S) == 0
+        await producer.close(_DEADLINE_S)
+
+    asyncio.run(asyncio.wait_for(work(), 2 * _DEADLINE_S))
+    (answer,) = answers
+    assert (answer.records, answer.failure_count, answer.first_failed) == (3 if stops else 5, 1, 2)
+    sent = 2 if stops else 4
+    assert len(cluster.records("items", 1, sent)) == sent

@@ -170,7 +170,9 @@ class HeldProducer:
         except ConnectdError as error:
             self.sent.append((job, error))
 
-    def answer(self, number: int, *failures: RecordFailure) -> None:
+    def answer(
+        self, number: int, *failures: RecordFailure, first_failed: int | None = None
+    ) -> None:
         job, page = self.sent[number]
         if isinstance(page, ConnectdError):
             job.on_done(SendResult(topics=(), records=0, error=page))
@@ -181,6 +183,7 @@ class HeldProducer:
                 records=len(page.records),
                 failures=failures,
                 failure_count=len(failures),
+                first_failed=first_failed,
             )
         )
 

@@ -176,7 +176,7 @@ class _Gives:
         return self._given
 
 
-def _ended_by(record: SourceRecord, **converters: object) -> str:
+def _ended_by(record: Any, **converters: object) -> str:
     plain = _Gives(b"1")
     all_three = {"key": plain, "value": plain, "header": plain, **converters}
     policy = ErrorPolicy(tolerates_all=True)
@@ -202,11 +202,14 @@ def test_what_a_converter_gives_is_bytes_or_ends_the_task(part: str, given: obje
         (SourceRecord("t", None, 1, None, 2, kafka_partition=-1), "Invalid partition: -1."),
         (SourceRecord("t", None, 1, None, 2, kafka_partition=2**40), "Invalid partition: 1099"),
         (SourceRecord("t", None, 1, None, 2, kafka_partition="1"), "Invalid partition: '1'."),  # type: ignore[arg-type]
+        (SourceRecord("t", None, 1, None, 2, headers="x"), "the headers are str, expected a list"),  # type: ignore[arg-type]
+        (SourceRecord("t", None, 1, None, 2, headers=["x"]), "the headers are list, expected"),  # type: ignore[list-item]
+        ("text", "source_records gave a str, expected SourceRecord"),
         (SourceRecord("t", None, 1, None, 2, timestamp_ms="now"), "Invalid record timestamp now"),  # type: ignore[arg-type]
         (SourceRecord("t", None, 1, None, 2, timestamp_ms=2**63), "Invalid record timestamp 9223"),
     ],
 )
-def test_where_and_when_a_record_is_has_a_form(record: SourceRecord, words: str) -> None:
+def test_where_and_when_a_record_is_has_a_form(record: Any, words: str) -> None:
     assert words in _ended_by(record)
 
 

@@ -220,3 +220,34 @@ def test_a_source_that_breaks_over_an_acknowledgement_fails_alone(raised: BaseEx
         assert type(raised).__name__ in repr(rig.failure)
 
     virtual(scenario)
+
+
+def test_what_comes_before_a_record_that_kafka_refuses_is_committed() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a", "b", "c", "d", positions=True)])
+        await rig.begin()
+        job, _ = rig.producer.sent[0]
+        assert job.stops_at_refusal
+        too_large = RecordFailure(b"c", "demo-orders", FatalTaskError("too large"))
+        rig.producer.answer(0, too_large, first_failed=2)
+        await rig.end()
+        assert "Unrecoverable exception" in str(rig.failure)
+        assert rig.committed == [{"behind": "b"}]
+        assert rig.tails_left == ["tail"]
+
+    virtual(scenario)
+
+
+def test_a_refused_record_that_is_tolerated_ends_nothing() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a", "b", positions=True)], tolerate_all=True)
+        await rig.begin()
+        job, _ = rig.producer.sent[0]
+        assert not job.stops_at_refusal
+        too_large = RecordFailure(b"a", "demo-orders", FatalTaskError("too large"))
+        rig.producer.answer(0, too_large, first_failed=0)
+        await rig.end()
+        assert rig.failure is None
+        assert rig.committed == [{"n": 1}]
+
+    virtual(scenario)

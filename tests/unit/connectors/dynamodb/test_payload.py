@@ -127,15 +127,20 @@ def test_a_deletion_in_envelope_1_0_holds_the_key_and_is_followed_by_a_tombstone
 
 
 def test_a_page_of_a_stream_may_end_behind_each_change_and_not_before_its_tombstone() -> None:
-    records = [items.stream_record(event, _KEY) for event in ("MODIFY", "REMOVE")]
-    page = _stream(EnvelopeSettings("1.0"), *records)
-    placed = replace(page, offset_after=lambda record: {"behind": record.event_name})
+    records = [
+        items.stream_record("MODIFY", _KEY, sequence_number="100", created_s=1.0),
+        items.stream_record("REMOVE", _KEY, sequence_number="200", created_s=2.0),
+    ]
+    page = replace(
+        _stream(EnvelopeSettings("1.0"), *records),
+        offset_after=lambda number, created_s: {"behind": number, "at": created_s},
+    )
     offsets = [
         entry.offset_after and entry.offset_after()
-        for entry in placed.source_records()
+        for entry in page.source_records()
         if isinstance(entry, SourceRecord)
     ]
-    assert offsets == [{"behind": "MODIFY"}, None, {"behind": "REMOVE"}]
+    assert offsets == [{"behind": "100", "at": 1.0}, None, {"behind": "200", "at": 2.0}]
 
 
 def test_a_deletion_in_envelope_0_1_has_an_empty_document() -> None:
