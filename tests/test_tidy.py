@@ -143,6 +143,22 @@ def test_the_list_of_boundaries_is_not_stale() -> None:
     assert stale == []
 
 
+def test_no_queue_is_waited_for_with_a_timeout() -> None:
+    """``SimpleQueue.get(timeout=...)`` may wait for ever in CPython: an item that comes just as the
+    time is over leaves the queue's lock free, and the next call counts its rest anew, maybe below
+    zero, which means endless. ``app/end_watch.py`` does not call again after a timeout."""
+    found = [
+        f"{_relative(path)}:{node.lineno}"
+        for path in _modules("connectd", "spark_jobs")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get"
+        and any(keyword.arg == "timeout" for keyword in node.keywords)
+    ]
+    assert [place.partition(":")[0] for place in found] == ["connectd/app/end_watch.py"]
+
+
 def test_no_test_sleeps() -> None:
     """Waiting for a process or a broker polls with a deadline in the harness, nowhere else."""
     found = [

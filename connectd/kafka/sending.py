@@ -11,6 +11,7 @@ the loop stops taking pages: that is the back-pressure.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import queue
 import threading
@@ -91,7 +92,8 @@ class PageSender:
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
         self._report = report
-        self._queue: queue.SimpleQueue[SendJob | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[SendJob] = queue.SimpleQueue()
+        self._is_wanted = threading.Event()
         self._pages: set[Page] = set()
         self._wait_s = ACK_WAIT_MIN_S
         self._is_stopping = False
@@ -109,10 +111,11 @@ class PageSender:
     def put(self, job: SendJob) -> None:
         """Hand over a page. The caller bounds how many lie here."""
         self._queue.put(job)
+        self._is_wanted.set()
 
     def wake(self) -> None:
         """Make the thread look at its flags."""
-        self._queue.put(None)
+        self._is_wanted.set()
 
     def stop(self) -> None:
         """End the thread soon; what is not acknowledged by now is forgotten."""
@@ -165,12 +168,17 @@ class PageSender:
             return 0
 
     def _next_job(self) -> SendJob | None:
-        try:
-            if self.is_flushing and self._pages:
-                return self._queue.get_nowait()
-            return self._queue.get(timeout=self._wait_s if self._pages else IDLE_WAIT_S)
-        except queue.Empty:
+        """A page, or None after a while. Never ``SimpleQueue.get`` with a timeout: CPython's waits
+        for ever when its thread is held up for longer than that (its rest becomes negative)."""
+        with contextlib.suppress(queue.Empty):
+            return self._queue.get_nowait()
+        if self.is_flushing and self._pages:
             return None
+        self._is_wanted.wait(self._wait_s if self._pages else IDLE_WAIT_S)
+        self._is_wanted.clear()  # before looking: what is put after this sets it again
+        with contextlib.suppress(queue.Empty):
+            return self._queue.get_nowait()
+        return None
 
     def _take(self, job: SendJob) -> None:
         if self._fatal is not None:
