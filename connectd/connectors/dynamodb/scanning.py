@@ -1,7 +1,9 @@
-"""Who scans a table, and the scan itself: this process (``scan``) or Spark (``spark_scan``).
+"""Who scans a table, and the scan itself: this process (``scan``) or Spark (``spark_scan``), or
+nobody, when the table is read from an export (``export_sync``).
 
-The choice is made anew in every life of a scan: positions mean the same to both, so that a scan may
-change hands. It says in one line of the log which, and why.
+The choice between those who scan is made anew in every life of a scan: positions mean the same to
+both, so that a scan may change hands. Positions in an export mean something else, so what began as
+one ends as one. It says in one line of the log which, and why.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import structlog
 
 from connectd.connectors.dynamodb import scan, scan_job
 from connectd.connectors.dynamodb.config import ScanEngine, ScanSettings
+from connectd.connectors.dynamodb.export_sync import sync_from_export
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -35,6 +38,12 @@ class EngineChoice:
 
     why: str
     hand_off: HandOff | None = None
+    is_export: bool = False
+
+    @property
+    def engine(self) -> str:
+        """For people to look at."""
+        return "export" if self.is_export else "spark" if self.on_spark else "daemon"
 
     @property
     def on_spark(self) -> bool:
@@ -43,13 +52,23 @@ class EngineChoice:
 
 
 def choose_engine(
-    settings: ScanSettings, description: TableDescription, hand_off: HandOff | None
+    settings: ScanSettings,
+    description: TableDescription,
+    hand_off: HandOff | None,
+    *,
+    under_way: TableState | None = None,
 ) -> EngineChoice:
-    """Who scans a table, by ``init.sync.engine``.
+    """Who scans a table, by ``init.sync.engine`` and by what an INIT_SYNC under way began as.
 
     Raises:
         ConfigError: it must be Spark, and there is none.
     """
+    if under_way is not None and under_way.export_bucket is not None:
+        return EngineChoice("INIT_SYNC began with an export", is_export=True)
+    if settings.engine is ScanEngine.EXPORT:
+        if under_way is not None:
+            return EngineChoice("INIT_SYNC began as a scan, so it is no export")
+        return EngineChoice("init.sync.engine is export", is_export=True)
     if settings.engine is ScanEngine.DAEMON:
         return EngineChoice("init.sync.engine is daemon")
     problem = _NO_SPARK if hand_off is None else hand_off.engine.starter.problem()
@@ -108,10 +127,12 @@ async def scan_table(
     _log.info(
         "INIT_SYNC: who scans is chosen",
         table=scope.table,
-        engine="spark" if choice.on_spark else "daemon",
+        engine=choice.engine,
         why=choice.why,
         segments=state.total_segments,
     )
+    if choice.is_export:
+        return await sync_from_export(scope, description, plan, state, stored)
     hand_off = choice.hand_off
     if hand_off is None or turn is None:
         ledger = ScanLedger(scope, state, stored, engine="daemon")
