@@ -1,7 +1,7 @@
 """What a large scan on Spark takes, on paper: capacity, money, executors, Kafka, hours.
 
-``python -m benchmarks.scan_plan`` prints the table that ``docs/spark.md`` contains; a test compares
-the two. Nothing is measured here: ``MEASURED`` is from ``make bench NAME=spark``, everything about
+``python -m benchmarks.scan_plan`` prints the tables that ``docs/spark.md`` contains; a test
+compares them. Nothing is measured here: ``MEASURED`` is from ``make bench NAME=spark``, everything about
 AWS from its documentation, and the rest is assumed and says so. Pure.
 """
 
@@ -54,7 +54,7 @@ class Measured:
 
 
 MEASURED: Final = Measured(
-    item_bytes=400, record_bytes=720, daemon_cpu_us_per_item=22.6, spark_cpu_us_per_item=36.0
+    item_bytes=400, record_bytes=694, daemon_cpu_us_per_item=18.3, spark_cpu_us_per_item=35.4
 )
 
 
@@ -144,7 +144,7 @@ class ScanPlan:
 
 
 def break_even_items(*, fixed_s: float, daemon_per_s: float, spark_per_s: float) -> float | None:
-    """The number of items from which on Spark is done sooner; None: it never is.
+    """The number of items (or bytes) from which on Spark is done sooner; None: it never is.
 
     ``fixed_s``: how much longer Spark takes for a table of any size, above all to start.
     """
@@ -200,10 +200,52 @@ def table(whole: ScanPlan, half: ScanPlan) -> str:
     return "\n".join(lines) + "\n"
 
 
+def pays_table(plan: ScanPlan, *, starts_s: tuple[float, ...], scanned_bytes: float) -> str:
+    """Where Spark pays by its slots and its start, and what a table of a given size takes then."""
+    measured = plan.measured
+    shown = [f"pays from, {start_s:.0f} s to start" for start_s in starts_s]
+    lines = [
+        f"| slots | together | {' | '.join(shown)} | {scanned_bytes / 1e9:.0f} GB take |",
+        f"|---|---|{'---|' * len(shown)}---|",
+    ]
+    for slots in (2, 4, 8, 16, plan.slots):
+        rate = min(slots * measured.slot_bytes_per_s * plan.slot_use, plan.bytes_per_s)
+        sizes = [
+            _size(
+                break_even_items(
+                    fixed_s=start_s,
+                    daemon_per_s=measured.daemon_bytes_per_s,
+                    spark_per_s=rate,
+                )
+            )
+            for start_s in starts_s
+        ]
+        minutes = (starts_s[-1] + scanned_bytes / rate) / 60
+        lines.append(
+            f"| {slots} | {rate / 1e6:.0f} MB/s | {' | '.join(sizes)} | {minutes:.0f} min |"
+        )
+    alone = scanned_bytes / measured.daemon_bytes_per_s
+    nothing = " | ".join(" " for _ in starts_s)
+    lines.append(
+        f"| the worker | {measured.daemon_bytes_per_s / 1e6:.0f} MB/s | {nothing} "
+        f"| {alone / 60:.0f} min |"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _size(size_bytes: float | None) -> str:
+    return "never" if size_bytes is None else f"{size_bytes / 1e9:.1f} GB"
+
+
+def the_pays_table() -> str:
+    """The other one of ``docs/spark.md``."""
+    return pays_table(ScanPlan(), starts_s=(30.0, 120.0), scanned_bytes=50e9)
+
+
 def the_table() -> str:
     """The one of ``docs/spark.md``."""
     return table(ScanPlan(), ScanPlan(units_per_s=TABLE_UNITS_PER_S / 2))
 
 
 if __name__ == "__main__":
-    print(the_table(), end="")
+    print(the_table(), the_pays_table(), sep="\n", end="")
