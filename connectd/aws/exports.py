@@ -6,6 +6,7 @@ its objects mean is no business of this room (``connectors.dynamodb.export_files
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -134,7 +135,8 @@ class ExportsClient:
             if parse_client_error(error).code == "InvalidRange":
                 return ObjectPart(b"", start)  # an object that ends here, or has no byte at all
             raise
-        with answer["Body"] as body:
+        # Not in a with statement: that would read past botocore, whose exceptions we know.
+        with contextlib.closing(answer["Body"]) as body:
             content: bytes = body.read()
         total = str(answer.get("ContentRange", "")).rpartition("/")[2]
         return ObjectPart(content, int(total) if total.isdigit() else start + len(content))
