@@ -1,8 +1,8 @@
 """What a large scan on Spark takes, on paper: capacity, money, executors, Kafka, hours.
 
 ``python -m benchmarks.scan_plan`` prints the tables that ``docs/spark.md`` contains; a test
-compares them. Nothing is measured here: ``MEASURED`` is from ``make bench NAME=spark``, everything about
-AWS from its documentation, and the rest is assumed and says so. Pure.
+compares them. Nothing is measured here: ``MEASURED`` is from ``make bench NAME=spark``, everything
+about AWS from its documentation, and the rest is assumed and says so. Pure.
 """
 
 from __future__ import annotations
