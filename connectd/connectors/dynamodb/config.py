@@ -90,8 +90,9 @@ class ScanEngine(Enum):
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """Where exports go and how they are encrypted; "" is "not said"."""
+    """Who reads exports, where they go and how they are encrypted; "" is "not said"."""
 
+    reader: ScanEngine
     bucket: str
     prefix: str
     bucket_owner: str
@@ -312,6 +313,7 @@ def _scan(parsed: parsing.ParsedConfig) -> ScanSettings:
         spark_from_bytes=parsed.integer("init.sync.spark.threshold.bytes"),
         spark_from_items=parsed.integer("init.sync.spark.threshold.items"),
         export=ExportSettings(
+            reader=ScanEngine(parsed.string("init.sync.export.reader")),
             bucket=parsed.string("init.sync.export.s3.bucket").strip(),
             prefix=parsed.string("init.sync.export.s3.prefix").strip().strip("/"),
             bucket_owner=parsed.string("init.sync.export.s3.bucket.owner").strip(),

@@ -14,9 +14,10 @@ EXPORT_KEYS: Final = (
         "init.sync.export.s3.bucket",
         ConfigType.STRING,
         "With init.sync.engine=export, the S3 bucket that DynamoDB exports tables to and that "
-        "they are read from. The credentials need s3:PutObject, s3:AbortMultipartUpload and "
-        "s3:GetObject there, and dynamodb:ExportTableToPointInTime and dynamodb:DescribeExport on "
-        "the table. Nothing in it is ever removed by the connector: give it a lifecycle rule.",
+        "they are read from. The credentials need s3:PutObject, s3:PutObjectAcl, "
+        "s3:AbortMultipartUpload and s3:GetObject there, and dynamodb:ExportTableToPointInTime "
+        "and dynamodb:DescribeExport on the table. Nothing in it is ever removed by the "
+        "connector: give it a lifecycle rule.",
         Importance.MEDIUM,
         "",
         _GROUP,
@@ -69,6 +70,20 @@ EXPORT_KEYS: Final = (
         16,
         Width.MEDIUM,
         "Export key",
+    ),
+    ConfigKey(
+        "init.sync.export.reader",
+        ConfigType.STRING,
+        "With init.sync.engine=export, who reads the export: daemon (the worker itself), spark "
+        "(a job that the worker starts, as for init.sync.engine=spark), or auto: Spark for tables "
+        "above the thresholds of Spark, if the worker finds a spark-submit. It may change hands.",
+        Importance.LOW,
+        "daemon",
+        _GROUP,
+        18,
+        Width.SHORT,
+        "Export reader",
+        validator=validators.one_of("auto", "daemon", "spark"),
     ),
     ConfigKey(
         "aws.s3.endpoint",

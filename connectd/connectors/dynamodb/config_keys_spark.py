@@ -15,10 +15,10 @@ SPARK_KEYS: Final = (
         "spark-submit and follows; see the worker's spark. keys), auto (Spark for tables above "
         "a threshold, if the worker finds a spark-submit), or export: nobody; DynamoDB exports the "
         "table to S3, which costs no read capacity and needs point-in-time recovery, and the "
-        "worker reads the export (see init.sync.export.s3.bucket); what began as an export, or as "
-        "a scan, ends as one. A scan that is under way may change "
-        "hands, it goes on from its positions. For Spark a table has one segment per 2 GB, however "
-        "many, unless init.sync.segments is set.",
+        "export is read (see init.sync.export.s3.bucket and init.sync.export.reader). A scan that "
+        "is under way may change hands, it goes on from its positions; what began as an export, or "
+        "as a scan, ends as one. For Spark a table has one segment per 2 GB, however many, unless "
+        "init.sync.segments is set.",
         Importance.MEDIUM,
         "auto",
         "Initial sync",

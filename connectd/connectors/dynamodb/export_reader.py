@@ -1,75 +1,42 @@
 """Reads the data files of an export, as ``scan`` reads segments: several at once, each with its
 own position, which is the number of its lines that are done.
 
-A file is first brought to a temporary file of this machine and compared with the checksum of the
-manifest; nothing of a damaged one becomes a record. ``FILES_AT_ONCE`` compressed files are there
-at the same time (in the directory that TMPDIR names). After a crash a file is read again, and what
-was done is skipped.
+``FILES_AT_ONCE`` compressed files are on this machine at the same time (``export_fetch``). After a
+crash a file is read again, and what was done is skipped.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import hashlib
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import IO, Final
+from typing import Final
 
 from connectd.aio.jobs import JobGroup
-from connectd.connectors.dynamodb import stored_table
-from connectd.connectors.dynamodb.export_files import (
-    DamagedExportError,
-    DataFile,
-    ItemPage,
-    read_pages,
-)
+from connectd.connectors.dynamodb import export_fetch, stored_table
+from connectd.connectors.dynamodb.export_fetch import PART_BYTES, ReadPart
+from connectd.connectors.dynamodb.export_files import DataFile, ItemPage, read_pages
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.payload import ScanPayload
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_ledger import ScanLedger
+from connectd.connectors.dynamodb.source_api import ObjectPart
 from connectd.connectors.dynamodb.table_scope import TableScope
-from connectd.errors import FatalTaskError
 from connectd.model.record import RecordBatch
 
 FILES_AT_ONCE: Final = 4
-PART_BYTES: Final = 2 * 1024**2
-"""Of one GET: so little that its deadline is met by slow lines, and the loop is not held up."""
 
 
-async def read_parts(scope: TableScope, bucket: str, key: str) -> AsyncIterator[bytes]:
-    """An object from its beginning to its end, trying each part until it works.
+def reader_of(scope: TableScope, bucket: str, key: str) -> ReadPart:
+    """Reads an object, trying each part until it works, which the table's row shows."""
 
-    Raises:
-        FatalTaskError: it is not there, or may not be read.
-    """
-    where, start, total = f"s3://{bucket}/{key}", 0, 1
-    while start < total:
-        call = functools.partial(
-            scope.api.exports.read_object, bucket, key, start=start, length=PART_BYTES
+    async def read(start: int) -> ObjectPart:
+        return await scope.insist(
+            f"reading s3://{bucket}/{key}",
+            lambda: scope.api.exports.read_object(bucket, key, start=start, length=PART_BYTES),
         )
-        part = await scope.insist(f"reading {where}", call)
-        start, total = start + len(part.content), part.total_bytes
-        if part.content:
-            yield part.content
-        elif start < total:
-            raise DamagedExportError(where, f"it ends at {start} of {total} bytes")
 
-
-async def read_whole(scope: TableScope, bucket: str, key: str, *, bytes_max: int) -> bytes:
-    """A small object.
-
-    Raises:
-        FatalTaskError: it is not there, may not be read, or has more than ``bytes_max`` bytes.
-    """
-    found = bytearray()
-    async for part in read_parts(scope, bucket, key):
-        found += part
-        if len(found) > bytes_max:
-            raise FatalTaskError(f"s3://{bucket}/{key} has more than {bytes_max} bytes")
-    return bytes(found)
+    return read
 
 
 class ExportReader:
@@ -129,7 +96,8 @@ class ExportReader:
     async def _read_file(self, file: DataFile, position: SegmentPosition) -> SegmentPosition:
         where = f"s3://{self._bucket}/{file.key}"
         items_max = self._scope.config.scan.page_size
-        async with self._fetched(where, file) as content:
+        read = reader_of(self._scope, self._bucket, file.key)
+        async with export_fetch.fetched(where, file, read) as content:
             pages = read_pages(where, content, file, skip=position.count, items_max=items_max)
             while not position.is_finished:
                 async with self._scope.queue.place() as place:
@@ -142,21 +110,6 @@ class ExportReader:
                 self._ledger.move(position)
                 await asyncio.sleep(0)  # a page takes a while to unpack; others want the loop too
         return position
-
-    @asynccontextmanager
-    async def _fetched(self, where: str, file: DataFile) -> AsyncIterator[IO[bytes]]:
-        """The file, on this machine and undamaged."""
-        digest = hashlib.md5(usedforsecurity=False)
-        with tempfile.TemporaryFile(prefix="connectd-export-") as content:
-            async for part in read_parts(self._scope, self._bucket, file.key):
-                digest.update(part)
-                content.write(part)
-            if digest.digest() != file.md5:
-                raise DamagedExportError(
-                    where, f"its MD5 is {digest.hexdigest()}, the manifest says {file.md5.hex()}"
-                )
-            content.seek(0)
-            yield content
 
     def _batch(self, page: ItemPage, after: SegmentPosition) -> RecordBatch:
         """As ``scan.TableScan`` makes it."""

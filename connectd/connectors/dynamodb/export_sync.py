@@ -1,4 +1,4 @@
-"""INIT_SYNC from an export: DynamoDB writes the table to S3, and this process reads it there.
+"""INIT_SYNC from an export: DynamoDB writes the table to S3, and it is read there.
 
 It costs no read capacity. The records are those of a scan. In four steps, each durable in the table
 state before the next, so that a crash at any moment continues the same export:
@@ -7,7 +7,8 @@ state before the next, so that a crash at any moment continues the same export:
 * the export is requested. Its token follows from the state, so that asking twice is one export;
   its time is the service's choice, after the baseline, and what comes later is the stream's;
 * DescribeExport is asked until it is complete, however long that takes;
-* its data files are read (``export_reader``), each of them a segment of INIT_SYNC.
+* its data files are read, each of them a segment of INIT_SYNC: by this process
+  (``export_reader``) or by Spark, as ``scanning`` decides.
 
 An export that has failed fails the table; the next start of the task begins INIT_SYNC anew, as it
 does when the export was never confirmed (``must_begin_anew``).
@@ -16,8 +17,7 @@ does when the export was never confirmed (``must_begin_anew``).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -25,12 +25,10 @@ import structlog
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
 from connectd.aws import exports
-from connectd.connectors.dynamodb import export_files, stored_table
+from connectd.connectors.dynamodb import export_fetch, export_files, stored_table
 from connectd.connectors.dynamodb.export_files import DataFile
-from connectd.connectors.dynamodb.export_reader import ExportReader, read_whole
-from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
-from connectd.connectors.dynamodb.plan import TablePlan
-from connectd.connectors.dynamodb.scan_ledger import ScanLedger
+from connectd.connectors.dynamodb.export_reader import reader_of
+from connectd.connectors.dynamodb.offsets import TableState
 from connectd.connectors.dynamodb.source_api import (
     ExportDescription,
     ExportRequest,
@@ -71,14 +69,21 @@ async def must_begin_anew(scope: TableScope, state: TableState) -> bool:
     return True
 
 
-async def sync_from_export(
-    scope: TableScope,
-    description: TableDescription,
-    plan: TablePlan,
-    state: TableState,
-    stored: Mapping[int, SegmentPosition],
-) -> TableState:
-    """From a durable RUNNING state with a baseline to a durable FINISHED one.
+@dataclass(frozen=True)
+class CompleteExport:
+    """An export that can be read, and the durable state RUNNING that says so.
+
+    ``files[i]`` is segment i; an export without files has one segment and no items.
+    """
+
+    state: TableState
+    files: tuple[DataFile, ...]
+
+
+async def complete_export(
+    scope: TableScope, description: TableDescription, state: TableState
+) -> CompleteExport:
+    """From a durable RUNNING state with a baseline to an export that is complete.
 
     Raises:
         FatalTaskError: the table cannot be exported, or its export cannot be read.
@@ -97,8 +102,7 @@ async def sync_from_export(
     )
     scope.progress.note = ""
     scope.progress.items_estimated = sum(each.items for each in files)
-    ledger = ScanLedger(scope, state, stored, engine="export")
-    return await ExportReader(scope, plan, ledger, files).run()
+    return CompleteExport(state, files)
 
 
 async def _request(
@@ -155,7 +159,10 @@ async def _list_files(
     bucket = _bucket(state)
 
     async def text_of(key: str) -> bytes:
-        return await read_whole(scope, bucket, key, bytes_max=_MANIFEST_BYTES_MAX)
+        read = reader_of(scope, bucket, key)
+        return await export_fetch.read_whole(
+            f"s3://{bucket}/{key}", read, bytes_max=_MANIFEST_BYTES_MAX
+        )
 
     key = export_files.summary_key(
         export.manifest_key, scope.config.scan.export.prefix, _arn(state)

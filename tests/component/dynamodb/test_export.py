@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import random
+import tempfile
 from typing import Any
 
 import pytest
@@ -340,6 +342,86 @@ async def test_nothing_of_a_damaged_file_becomes_a_record() -> None:
     exports.objects[place] += data_file([{"id": {"S": "forged"}, "v": {"N": "1"}}])
     await failure_of(rig)
     assert rig.log == []
+    await rig.stop()
+
+
+@virtual
+async def test_a_disk_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    rig, _ = new_rig()
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    await rig.start()
+    reason = await failure_of(rig)
+    assert f"cannot be kept in {tempfile.gettempdir()}: " in reason
+    assert "No space left on device; give it room for a few data files, or set TMPDIR" in reason
+    await rig.stop()
+
+
+@virtual
+async def test_s3_that_refuses_is_named_and_the_same_export_is_read_later() -> None:
+    rig, table = new_rig()
+    rig.account.refuse = lambda operation, subject: (
+        AccessDeniedError(f"allow the action s3:GetObject on {subject} to these credentials")
+        if operation == "GetObject" and subject.endswith(".json.gz")
+        else None
+    )
+    await rig.start()
+    assert "allow the action s3:GetObject on some/AWSDynamoDB/" in await failure_of(rig)
+    await rig.stop()
+    rig.account.refuse = lambda operation, subject: None
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.topic_view("orders") == table.items
+    assert len(rig.account.exports.exports) == 1
+    await rig.stop()
+
+
+@virtual
+async def test_a_gap_after_an_export_is_mended_by_another_one() -> None:
+    rig, table = new_rig()
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+    for hour in range(40):
+        table.put("k1", 1000 + hour)
+        await rig.clock.sleep(HOUR_S)
+    table.put("after", 1)
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    first, second = rig.account.exports.exports.values()
+    assert first.request.token != second.request.token
+    state = rig.stored("orders")
+    assert state is not None
+    assert state["export_arn"] == second.arn
+    assert rig.row("orders")["gaps"] == 1
+    await rig.stop()
+
+
+@virtual
+async def test_changes_long_before_the_export_are_not_told_again() -> None:
+    """Its time, not the start of INIT_SYNC, is what the stream is read from."""
+    rig, table = new_rig(init_sync_lookback_ms="0")
+    exports = rig.account.exports
+    is_busy = True
+    rig.account.refuse = lambda operation, subject: (
+        ThrottledError("too many exports at once")
+        if is_busy and operation == "ExportTableToPointInTime"
+        else None
+    )
+    await rig.start()
+    await rig.sleep(600.0)
+    table.put("k1", 1000)  # within INIT_SYNC, and before the picture
+    await rig.sleep(600.0)
+    is_busy = False
+    await rig.until(lambda: len(exports.exports) == 1)
+    table.put("k2", 2000)
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    assert ("r", "k1", 1000) in rig.ops()
+    assert [each for each in rig.ops() if each[0] != "r"] == [("u", "k2", 2000)]
     await rig.stop()
 
 
