@@ -136,6 +136,7 @@ async def _short(rig: Rig, duration_s: float) -> None:
 async def test_what_is_done_of_a_file_is_not_read_out_again() -> None:
     rig, table = new_rig(init_sync_page_size="5")
     rig.account.exports.file_items = ITEMS + 1
+    rig.account.exports.duration_s = 0.0
     await rig.start()
     await rig.until(lambda: len(rig.log) >= 20, step_s=0.001)
     rig.settle()

@@ -83,6 +83,7 @@ async def test_the_reading_changes_hands_over_a_crash(first: str, then: str) -> 
     rig, table = new_rig(init_sync_export_reader=first)
     fake = FakeSpark(rig)
     fake.script += [reads, reads]
+    rig.account.exports.duration_s = 0.0
     await rig.start()
     await rig.until(lambda: len(rig.log) >= 15, step_s=0.001)
     rig.settle()
