@@ -14,7 +14,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -60,6 +60,13 @@ def peak_rss_mib(pid: int) -> float:
     raise HarnessError(f"/proc/{pid}/status has no VmHWM")
 
 
+def table_row(worker: WorkerProcess, table: str) -> dict[str, Any]:
+    """What the worker tells about a table; empty before it has found it."""
+    answer = worker.request("GET", "/connectd/connectors/bench/tables")
+    rows = answer.body["tables"] if answer.status == 200 else []
+    return next((each for each in rows if each["table"] == table), {})
+
+
 @dataclass
 class Rig:
     """The scripted DynamoDB and a broker, for as long as the benchmark runs."""
@@ -81,14 +88,16 @@ class Rig:
         self.fake.control.create_table(table=table, hash_key=HASH_KEY)
 
     @contextlib.contextmanager
-    def worker(self, name: str) -> Iterator[WorkerProcess]:
-        """A worker with internal topics of its own."""
+    def worker(
+        self, name: str, properties: Mapping[str, str] | None = None
+    ) -> Iterator[WorkerProcess]:
+        """A worker with internal topics of its own; ``properties`` are further settings."""
         prefix = f"{name}-{time.time_ns()}-"
         worker = WorkerProcess(
             self.broker.bootstrap,
             group_id=f"{prefix}group",
             topics_prefix=prefix,
-            properties={"offset.flush.interval.ms": "5000"},
+            properties={"offset.flush.interval.ms": "5000", **(properties or {})},
         )
         with contextlib.closing(worker):
             worker.start()
@@ -98,9 +107,7 @@ class Rig:
         """Let a fresh worker copy a table; returns what it cost."""
         with self.worker(f"bench-{path}") as worker:
             before, started = cpu_s(worker.pid), time.monotonic()
-            answer = worker.request("PUT", "/connectors/bench/config", self._config(table, config))
-            if answer.status != 201:
-                raise HarnessError(f"creating the connector: {answer.status} {answer.body}")
+            self.create_connector(worker, self.connector_config(table, config))
             self._wait_sent(worker, table, count)
             return Usage(
                 items=count,
@@ -109,7 +116,14 @@ class Rig:
                 peak_rss_mib=peak_rss_mib(worker.pid),
             )
 
-    def _config(self, table: str, extra: dict[str, str]) -> dict[str, str]:
+    def create_connector(self, worker: WorkerProcess, config: Mapping[str, str]) -> None:
+        """Create the connector ``bench``."""
+        answer = worker.request("PUT", "/connectors/bench/config", config)
+        if answer.status != 201:
+            raise HarnessError(f"creating the connector: {answer.status} {answer.body}")
+
+    def connector_config(self, table: str, extra: Mapping[str, str]) -> dict[str, str]:
+        """The configuration that copies a table of the fake to a topic of its own."""
         return {
             "connector.class": "connectd.DynamoDBSource",
             "aws.access.key.id": "bench",
@@ -126,9 +140,7 @@ class Rig:
         give_up_at = time.monotonic() + DONE_DEADLINE_S
         row: dict[str, Any] = {}
         while time.monotonic() < give_up_at:
-            answer = worker.request("GET", "/connectd/connectors/bench/tables")
-            rows = answer.body["tables"] if answer.status == 200 else []
-            row = next((each for each in rows if each["table"] == table), {})
+            row = table_row(worker, table)
             if int(row.get("records_sent") or 0) >= count:
                 return
             if row.get("state") == "FAILED":
@@ -216,11 +228,16 @@ def _result(path: DataPath, tenth: Usage, whole: Usage, yardstick: Usage) -> dic
             name: version(name)
             for name in ("connectd", "confluent-kafka", "boto3", "aiohttp", "msgspec", "orjson")
         },
-        "machine": {
-            "cores": os.cpu_count(),
-            "cpu": _cpu_model(),
-            "python": platform.python_version(),
-        },
+        "machine": machine(),
+    }
+
+
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    return {
+        "cores": os.cpu_count(),
+        "cpu": _cpu_model(),
+        "python": platform.python_version(),
     }
 
 

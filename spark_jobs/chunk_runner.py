@@ -98,6 +98,7 @@ class ChunkRunner:
                 aws_keys=self._aws_keys,
                 units_per_s=self._schedule.share(self._job.units_per_s),
                 item_bytes=self._item_bytes(),
+                file=self._job.files.get(position.segment),
             )
             self._running[self._pool.submit(self._submit, order)] = position.segment
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from connectd.connectors.dynamodb.export_files import DataFile
 from connectd.connectors.dynamodb.offsets import SegmentPosition
 
 
 @dataclass(frozen=True)
 class ChunkOrder:
-    """One chunk to do. ``job`` is the text of the whole ``ScanJob``, its segments left out.
+    """One chunk to do. ``job`` is the text of the whole ``ScanJob``, but for segments and files.
 
     ``aws_keys`` are those of the driver's environment, if the connector has keys of its own.
     ``units_per_s`` is this chunk's share of the read capacity, None: unlimited; ``item_bytes`` is
-    what items have measured so far, None: unknown.
+    what items have measured so far, None: unknown. ``file``: of an export,
+    the data file that is the segment.
     """
 
     job: bytes = field(repr=False)
@@ -27,6 +29,7 @@ class ChunkOrder:
     aws_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     units_per_s: float | None = None
     item_bytes: float | None = None
+    file: DataFile | None = None
 
 
 @dataclass(frozen=True)

@@ -32,5 +32,7 @@ def take_job(environment: Mapping[str, str]) -> ScanJob:
 
 
 def text_for_workers(job: ScanJob) -> bytes:
-    """The job as it goes along with every chunk: all but the segments, of which a chunk has one."""
-    return dataclasses.replace(job, segments=()).to_json()
+    """The job as it goes along with every chunk: all but segments and files, of which a chunk
+    has one.
+    """
+    return dataclasses.replace(job, segments=(), files={}).to_json()

@@ -1,5 +1,7 @@
 """One chunk of a scan, in a Python worker of Spark: read pages, convert, send, tell how far.
 
+The pages are those of a segment of the table, or of a data file of its export (``export_chunk``).
+
 Everything that decides what a record looks like, what an error means and how capacity is paced is
 the daemon's own: its client for DynamoDB, ``ScanPayload``, ``PageEncoding``, ``ScanPacer``,
 ``TaskTopics``. Here they run on an event loop that lives as long as the Python process does, one
@@ -12,9 +14,10 @@ beginning of the chunk, whatever else went wrong.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,8 +25,9 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import LoopClock, wall_ms
-from connectd.connectors.dynamodb.decode import ScanPage, decode_scan_page
+from connectd.connectors.dynamodb.decode import Raw, ScanPage, decode_scan_page
 from connectd.connectors.dynamodb.envelope import InitSyncState
+from connectd.connectors.dynamodb.export_files import DataFile
 from connectd.connectors.dynamodb.offsets import SegmentPosition
 from connectd.connectors.dynamodb.pacing import ScanPacer
 from connectd.connectors.dynamodb.payload import ScanPayload
@@ -38,6 +42,7 @@ from connectd.errors import (
 )
 from connectd.model.record import Encoded
 from connectd.pipeline.encoding import PageEncoding
+from spark_jobs import export_chunk
 from spark_jobs.chunk_sending import DELIVERY_S, SentPage
 from spark_jobs.chunk_tools import ChunkTools, open_tools
 from spark_jobs.chunks import ChunkOrder, ChunkResult
@@ -46,6 +51,9 @@ _log = structlog.get_logger(__name__)
 
 _BACKOFF: Final = Backoff(initial_s=0.5, max_s=20.0)
 """As the daemon's scan has it."""
+
+_Pages = AsyncGenerator[tuple[list[Raw], SegmentPosition], None]
+"""Items, and the position after them."""
 
 
 def scan_chunks(orders: Iterable[ChunkOrder]) -> Iterator[ChunkResult]:
@@ -111,6 +119,7 @@ class ChunkScan:
         self._tools = tools
         self._job = job
         self._from = order.position
+        self._file = order.file
         self._clock = tools.clock
         self._pacer = None
         if order.units_per_s is not None:
@@ -154,15 +163,31 @@ class ChunkScan:
         return result
 
     async def _scan(self) -> None:
+        pages = self._table_pages() if self._file is None else self._file_pages(self._file)
+        async with contextlib.aclosing(pages):
+            async for items, after in pages:
+                await self._send(items, after)
+                self._items_left -= len(items)
+                if self._items_left <= 0 or self._clock.monotonic() >= self._ends_at_s:
+                    break
+
+    async def _table_pages(self) -> _Pages:
         position = self._from
         while not position.is_finished:
             page = await self._read(position)
-            after = position.after_page(page.last_evaluated_key, len(page.items))
-            await self._send(page, after)
-            position = after
-            self._items_left -= len(page.items)
-            if self._items_left <= 0 or self._clock.monotonic() >= self._ends_at_s:
-                break
+            position = position.after_page(page.last_evaluated_key, len(page.items))
+            yield page.items, position
+
+    async def _file_pages(self, file: DataFile) -> _Pages:
+        """The chunk's time begins when the file is here, and is not short beside the fetching."""
+        began_s = self._clock.monotonic()
+        async with export_chunk.fetched(self._tools, file) as (where, content):
+            fetch_s = self._clock.monotonic() - began_s
+            chunk_s = max(self._job.chunk_s, min(export_chunk.CHUNK_MAX_S, 9 * fetch_s))
+            self._ends_at_s = self._clock.monotonic() + chunk_s
+            for items, after in export_chunk.pages(self._job, where, content, file, self._from):
+                self._items_read += len(items)
+                yield items, after
 
     async def _read(self, position: SegmentPosition) -> ScanPage:
         failures = 0
@@ -202,9 +227,9 @@ class ChunkScan:
         self._items_read += items
         return page
 
-    async def _send(self, page: ScanPage, after: SegmentPosition) -> None:
+    async def _send(self, items: list[Raw], after: SegmentPosition) -> None:
         encoding = PageEncoding(
-            self._payload(page, after), self._tools.converters, self._tools.policy
+            self._payload(items, after), self._tools.converters, self._tools.policy
         )
         encoded = self._tools.topics.checked(await self._encoded(encoding))
         await self._see_to_topics(encoded)
@@ -212,7 +237,7 @@ class ChunkScan:
         self._pages.append(
             _Page(
                 after=after,
-                items=len(page.items),
+                items=len(items),
                 skipped=encoding.failure_count,
                 sent=self._tools.sender.send(encoded),
                 topics=encoded.topics if encoded.records else (),
@@ -222,10 +247,10 @@ class ChunkScan:
         if encoding.ended_by is not None:
             raise encoding.ended_by
 
-    def _payload(self, page: ScanPage, after: SegmentPosition) -> ScanPayload:
+    def _payload(self, items: list[Raw], after: SegmentPosition) -> ScanPayload:
         """As ``scan.TableScan`` makes it: with one segment, the last record says FINISHED."""
         state, last_info = self._job.state, None
-        if after.is_finished and after.total_segments == 1 and page.items:
+        if after.is_finished and after.total_segments == 1 and items:
             self._ended_ms = wall_ms(self._clock)
             last_info = dataclasses.replace(
                 state,
@@ -234,7 +259,7 @@ class ChunkScan:
                 init_sync_count=after.count,
                 start_key=None,
             ).info()
-        return ScanPayload(self._tools.plan, state.info(), page.items, last_info)
+        return ScanPayload(self._tools.plan, state.info(), items, last_info)
 
     async def _encoded(self, encoding: PageEncoding) -> Encoded:
         """Encode, and try again what waits for the outside, as ``pipeline.preparation`` does.

@@ -1,6 +1,6 @@
 """Opens and closes everything for one ``AwsSettings``, and shares it between its users.
 
-``AwsClients`` owns threads, connections, credentials and rate limits; the three clients in it are
+``AwsClients`` owns threads, connections, credentials and rate limits; the four clients in it are
 thin. ``AwsClientPool`` counts users: connectors with equal settings share one ``AwsClients``, and
 so one connection pool and one budget of calls towards the account.
 """
@@ -19,6 +19,7 @@ from connectd.aws.credentials import CredentialsSource, NotedTime
 from connectd.aws.dynamodb import DynamoDbClient
 from connectd.aws.endpoints import FixedEndpoint, ProbedEndpoints
 from connectd.aws.errors import Call
+from connectd.aws.exports import ExportsClient
 from connectd.aws.rate import TokenBucket
 from connectd.aws.session import CONTROL_PLANE_CALLS_MAX, USER_AGENT, AwsSession
 from connectd.aws.settings import AwsSettings
@@ -65,7 +66,7 @@ def _make(settings: AwsSettings, time: NotedTime) -> _Made:
 
 
 class AwsClients:
-    """The clients of one ``AwsSettings``: ``dynamodb``, ``streams`` and ``tagging``.
+    """The clients of one ``AwsSettings``: ``dynamodb``, ``streams``, ``tagging``, ``exports``.
 
     Between ``open`` and ``close`` they may be used by any job on the loop. Opening reads no
     network: wrong credentials show on the first call.
@@ -74,6 +75,7 @@ class AwsClients:
     dynamodb: DynamoDbClient
     streams: StreamsClient
     tagging: TaggingClient
+    exports: ExportsClient
 
     def __init__(self, settings: AwsSettings, clock: Clock) -> None:
         self.settings = settings
@@ -82,6 +84,7 @@ class AwsClients:
         self._keys: CredentialsSource | None = None
         self._transport: AiohttpTransport | None = None
         self._made: _Made | None = None
+        self._exports: ExportsClient | None = None
 
     async def open(self) -> None:
         """Make the clients. Raises ``ConfigError`` for a region or profile that does not exist.
@@ -152,6 +155,9 @@ class AwsClients:
             control=control,
             bucket=TokenBucket(rate_per_s=TAGGING_CALLS_PER_S, clock=clock),
         )
+        self.exports = self._exports = ExportsClient(
+            client=made.dynamodb, make_s3=lambda: session.client("s3"), control=control
+        )
 
     async def close(self) -> None:
         """Close connections and threads. Calls under way fail; safe to call twice."""
@@ -164,6 +170,9 @@ class AwsClients:
         if self._blocking is not None:
             await self._blocking.close(deadline_s=_CLOSE_DEADLINE_S)
             self._blocking = None
+        if self._exports is not None:
+            self._exports.close()
+            self._exports = None
         if self._made is not None:
             for client in (self._made.dynamodb, self._made.streams, self._made.tagging):
                 client.close()

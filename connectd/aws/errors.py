@@ -134,6 +134,12 @@ _STREAM_ACTIONS = frozenset(
 )
 
 _ADVICE_BY_CODE = {
+    "ContinuousBackupsUnavailableException": "switch on point-in-time recovery of the table",
+    "PointInTimeRecoveryUnavailableException": (
+        "switch on point-in-time recovery of the table (aws dynamodb update-continuous-backups "
+        "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true), or choose "
+        "another init.sync.engine"
+    ),
     "ExpiredToken": "renew the session token, or configure credentials that renew themselves",
     "ExpiredTokenException": "renew the session token, or configure credentials that do so",
     "InvalidClientTokenId": "check aws.access.key.id and the account's region settings",

@@ -125,14 +125,20 @@ class AwsSession:
     def client(
         self, service: Literal["resourcegroupstaggingapi"]
     ) -> ResourceGroupsTaggingAPIClient: ...
+    @overload
+    def client(self, service: Literal["s3"]) -> Any: ...
     def client(self, service: Any) -> Any:
         """A boto3 client (blocking: reads service models). Raises botocore's exceptions."""
         endpoint = {
             "dynamodb": self._settings.dynamodb_endpoint,
             "dynamodbstreams": self._settings.streams_endpoint,
             "resourcegroupstaggingapi": self._settings.tagging_endpoint,
+            "s3": self._settings.s3_endpoint,
         }[service]
         config = client_config(self._settings, has_endpoint=endpoint is not None)
+        if service == "s3" and endpoint is not None:
+            # Host names of buckets resolve in AWS only.
+            config = config.merge(Config(s3={"addressing_style": "path"}))
         with self._making:
             return self._session.client(service, endpoint_url=endpoint, config=config)
 

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from connectd.errors import ConfigError
 
 AccountIdEndpointMode = Literal["disabled", "preferred", "required"]
+
+_ENDPOINTS: Final = (
+    "dynamodb_endpoint",
+    "streams_endpoint",
+    "tagging_endpoint",
+    "sts_endpoint",
+    "s3_endpoint",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class AwsSettings:
     streams_endpoint: str | None = None
     tagging_endpoint: str | None = None
     sts_endpoint: str | None = None
+    s3_endpoint: str | None = None
     account_id_endpoint_mode: AccountIdEndpointMode = "disabled"
     connect_timeout_s: float = 5.0
     read_timeout_s: float = 30.0
@@ -75,7 +84,7 @@ class AwsSettings:
         object.__setattr__(self, name, value)
 
     def _check_endpoints(self) -> None:
-        for name in ("dynamodb_endpoint", "streams_endpoint", "tagging_endpoint", "sts_endpoint"):
+        for name in _ENDPOINTS:
             url = getattr(self, name)
             if url is not None and not _is_endpoint(url):
                 # What stands before an @ may be a password.

@@ -18,12 +18,21 @@ from connectd.aws.settings import AccountIdEndpointMode, AwsSettings
 from connectd.configdef import parsing
 from connectd.configdef.definition import ConfigDef
 from connectd.connectors.dynamodb.config_keys import AWS_KEYS, CONNECTOR_KEYS, SCAN_KEYS
+from connectd.connectors.dynamodb.config_keys_export import EXPORT_KEYS
 from connectd.connectors.dynamodb.config_keys_spark import SPARK_KEYS
 from connectd.connectors.dynamodb.config_keys_stream import MESSAGE_KEYS, STREAM_KEYS
 from connectd.errors import ConfigError
 
 CONFIG_DEF: Final = ConfigDef(
-    [*AWS_KEYS, *CONNECTOR_KEYS, *SCAN_KEYS, *SPARK_KEYS, *STREAM_KEYS, *MESSAGE_KEYS]
+    [
+        *AWS_KEYS,
+        *CONNECTOR_KEYS,
+        *SCAN_KEYS,
+        *SPARK_KEYS,
+        *EXPORT_KEYS,
+        *STREAM_KEYS,
+        *MESSAGE_KEYS,
+    ]
 )
 
 JAVA_CLASS_NAMES: Final = frozenset(
@@ -41,6 +50,7 @@ _AWS_MEMBERS: Final = {
     "dynamodb.streams.service.endpoint": "streams_endpoint",
     "resource.tagging.service.endpoint": "tagging_endpoint",
     "aws.sts.endpoint": "sts_endpoint",
+    "aws.s3.endpoint": "s3_endpoint",
 }
 """What ``AwsSettings`` may refuse although its key alone looks right."""
 
@@ -75,6 +85,19 @@ class ScanEngine(Enum):
     AUTO = "auto"
     DAEMON = "daemon"
     SPARK = "spark"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """Who reads exports, where they go and how they are encrypted; "" is "not said"."""
+
+    reader: ScanEngine
+    bucket: str
+    prefix: str
+    bucket_owner: str
+    sse: str
+    kms_key_id: str
 
 
 @dataclass(frozen=True)
@@ -96,6 +119,7 @@ class ScanSettings:
     engine: ScanEngine
     spark_from_bytes: int
     spark_from_items: int
+    export: ExportSettings
 
 
 @dataclass(frozen=True)
@@ -223,10 +247,22 @@ def _dependent_problems(parsed: parsing.ParsedConfig) -> dict[str, list[str]]:
     _require_order(parsed, found, "stream.safe.zone.ms", "stream.retention.ms")
     _require_order(parsed, found, "stream.poll.interval.ms", "stream.poll.interval.max.ms")
     _require_order(parsed, found, "position.heartbeat.ms", "stream.safe.zone.ms")
+    found.update(_export_problems(parsed))
     if not parsed.optional_strings("dynamodb.table.whitelist"):
         for name in ("dynamodb.table.ingestion.tag.key", "dynamodb.table.env.tag.key"):
             if not parsed.string(name):
                 found[name] = [f'{name} is "": discovery by tags needs a tag key']
+    return found
+
+
+def _export_problems(parsed: parsing.ParsedConfig) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    name = "init.sync.export.s3.bucket"
+    if parsed.string("init.sync.engine") == "export" and not parsed.string(name).strip():
+        found[name] = [f'{name} is "": init.sync.engine is export, which needs a bucket']
+    sse, key = "init.sync.export.s3.sse", "init.sync.export.s3.sse.kms.key.id"
+    if parsed.string(key).strip() and parsed.string(sse) != "KMS":
+        found[key] = [f"{key} is set, and {sse} is {parsed.string(sse)!r}: expected KMS"]
     return found
 
 
@@ -255,6 +291,7 @@ def _aws(parsed: parsing.ParsedConfig) -> AwsSettings:
         streams_endpoint=parsed.optional_string("dynamodb.streams.service.endpoint"),
         tagging_endpoint=parsed.optional_string("resource.tagging.service.endpoint"),
         sts_endpoint=parsed.optional_string("aws.sts.endpoint"),
+        s3_endpoint=parsed.optional_string("aws.s3.endpoint"),
         account_id_endpoint_mode=cast(
             "AccountIdEndpointMode", parsed.string("aws.account.id.endpoint.mode")
         ),
@@ -275,6 +312,14 @@ def _scan(parsed: parsing.ParsedConfig) -> ScanSettings:
         engine=ScanEngine(parsed.string("init.sync.engine")),
         spark_from_bytes=parsed.integer("init.sync.spark.threshold.bytes"),
         spark_from_items=parsed.integer("init.sync.spark.threshold.items"),
+        export=ExportSettings(
+            reader=ScanEngine(parsed.string("init.sync.export.reader")),
+            bucket=parsed.string("init.sync.export.s3.bucket").strip(),
+            prefix=parsed.string("init.sync.export.s3.prefix").strip().strip("/"),
+            bucket_owner=parsed.string("init.sync.export.s3.bucket.owner").strip(),
+            sse=parsed.string("init.sync.export.s3.sse"),
+            kms_key_id=parsed.string("init.sync.export.s3.sse.kms.key.id").strip(),
+        ),
     )
 
 

@@ -12,17 +12,20 @@ SPARK_KEYS: Final = (
         "init.sync.engine",
         ConfigType.STRING,
         "Who scans: daemon (the worker itself), spark (a job that the worker starts with "
-        "spark-submit and follows; see the worker's spark. keys), or auto: Spark for tables above "
-        "a threshold, if the worker finds a spark-submit. A scan that is under way may change "
-        "hands, it goes on from its positions. For Spark a table has one segment per 2 GB, however "
-        "many, unless init.sync.segments is set.",
+        "spark-submit and follows; see the worker's spark. keys), auto (Spark for tables above "
+        "a threshold, if the worker finds a spark-submit), or export: nobody; DynamoDB exports the "
+        "table to S3, which costs no read capacity and needs point-in-time recovery, and the "
+        "export is read (see init.sync.export.s3.bucket and init.sync.export.reader). A scan that "
+        "is under way may change hands, it goes on from its positions; what began as an export, or "
+        "as a scan, ends as one. For Spark a table has one segment per 2 GB, however many, unless "
+        "init.sync.segments is set.",
         Importance.MEDIUM,
         "auto",
         "Initial sync",
         9,
         Width.SHORT,
         "Scan engine",
-        validator=validators.one_of("auto", "daemon", "spark"),
+        validator=validators.one_of("auto", "daemon", "spark", "export"),
     ),
     ConfigKey(
         "init.sync.spark.threshold.bytes",

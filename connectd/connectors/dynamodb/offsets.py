@@ -48,6 +48,10 @@ class TableState:
     ``start_key`` is DynamoDB's JSON (only the Java connector keeps it here). ``stream_arn`` tells
     our own states from the Java connector's. ``resyncs`` counts gaps repaired in a row, ``gaps``
     all gaps ever found, ``gap_ms`` is the time of the last one.
+
+    An INIT_SYNC from an export names its bucket from the beginning, its ARN once it is requested,
+    and ``export_ms``, the moment whose picture it is. Its segments are the export's data files:
+    ``total_segments`` is known when their list has been read, and a position counts lines.
     """
 
     table: str
@@ -64,6 +68,14 @@ class TableState:
     resyncs: int = 0
     gaps: int = 0
     gap_ms: int | None = None
+    export_bucket: str | None = None
+    export_arn: str | None = None
+    export_ms: int | None = None
+
+    @property
+    def picture_ms(self) -> int:
+        """From when on changes of the table are news to those who have read its INIT_SYNC."""
+        return self.init_sync_start_ms if self.export_ms is None else self.export_ms
 
     def info(self) -> SourceInfo:
         """What records of this state say about it."""
@@ -98,6 +110,9 @@ class TableState:
             "resyncs": self.resyncs or None,
             "gaps": self.gaps or None,
             "gap_ms": self.gap_ms,
+            "export_bucket": self.export_bucket,
+            "export_arn": self.export_arn,
+            "export_ms": self.export_ms,
         }
         offset.update({name: value for name, value in ours.items() if value is not None})
         return offset
@@ -126,6 +141,9 @@ class TableState:
             resyncs=read.optional_number("resyncs") or 0,
             gaps=read.optional_number("gaps") or 0,
             gap_ms=read.optional_number("gap_ms"),
+            export_bucket=read.optional_text("export_bucket"),
+            export_arn=read.optional_text("export_arn"),
+            export_ms=read.optional_number("export_ms"),
         )
 
 

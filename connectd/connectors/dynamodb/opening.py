@@ -80,6 +80,7 @@ def new_scan(
     now_ms: int,
     after: TableState | None = None,
     on_spark: bool = False,
+    is_export: bool = False,
 ) -> TableState:
     """The state of a scan that begins now; ``after`` is the state before a resync.
 
@@ -90,9 +91,13 @@ def new_scan(
         table=description.name,
         init_sync=InitSyncState.RUNNING,
         init_sync_start_ms=max(now_ms, previous_ms + 1),
-        total_segments=segments_for(
-            description.size_bytes, config.scan.segments, on_spark=on_spark
+        # How many files an export has is known when it is complete.
+        total_segments=(
+            None
+            if is_export
+            else segments_for(description.size_bytes, config.scan.segments, on_spark=on_spark)
         ),
+        export_bucket=config.scan.export.bucket if is_export else None,
         gaps=after.gaps if after else 0,
         gap_ms=after.gap_ms if after else None,
         resyncs=after.resyncs if after else 0,
@@ -159,7 +164,7 @@ def _our_scan(
     state: TableState, description: TableDescription, config: DynamoDbConfig
 ) -> TableState:
     """A scan under way, in our terms: one that names no segments has one."""
-    if state.total_segments is None:
+    if state.total_segments is None and state.export_bucket is None:
         state = replace(state, total_segments=1)
     if state.stream_arn is None:
         state = with_stream(state, description)

@@ -25,6 +25,7 @@ from connectd.configdef import topic_creation
 from connectd.configdef.connector import TOPIC_CREATION_PREFIX
 from connectd.configdef.topic_creation import TopicRules
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings
+from connectd.connectors.dynamodb.export_files import DataFile
 from connectd.connectors.dynamodb.job_members import Members
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
@@ -75,7 +76,7 @@ class ScanJob:
     ``page_size`` 0: pages of 1 MB. ``units_per_s``: read capacity for the whole scan, None:
     unlimited; ``item_bytes``: what an item measures on average, None: unknown. A chunk ends after
     about ``chunk_s`` seconds or ``chunk_items`` items. ``parallelism``: chunks at once, None: as
-    many as Spark has slots.
+    many as Spark has slots. ``files``: of an export, the data file of each segment.
     """
 
     connector: str
@@ -102,6 +103,7 @@ class ScanJob:
     chunk_s: float = 5.0
     chunk_items: int | None = None
     parallelism: int | None = None
+    files: Mapping[int, DataFile] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         totals = {each.total_segments for each in self.segments}
@@ -141,6 +143,10 @@ class ScanJob:
             spec: ConverterSpec = members[name]
             members[name] = {"class_name": spec.class_name, "settings": dict(spec.settings)}
         members["errors"] = dataclasses.asdict(self.errors)
+        members["files"] = [
+            {"segment": number, "key": each.key, "items": each.items, "md5": each.md5.hex()}
+            for number, each in self.files.items()
+        ]
         members["aws"] = {
             name: value
             for name, value in dataclasses.asdict(self.aws).items()
@@ -185,6 +191,10 @@ class ScanJob:
             chunk_s=read.number("chunk_s"),
             chunk_items=read.optional_whole_number("chunk_items"),
             parallelism=read.optional_whole_number("parallelism"),
+            files=dict(
+                _file(read.within(f"files[{index}]", each))
+                for index, each in enumerate(read.array("files"))
+            ),
         )
         read.end()
         return job
@@ -256,6 +266,17 @@ def _segment(read: Members) -> SegmentPosition:
     position = SegmentPosition.from_offset(number, read.object("offset").take_all())
     read.end()
     return position
+
+
+def _file(read: Members) -> tuple[int, DataFile]:
+    md5 = read.text("md5")
+    try:
+        file = DataFile(read.text("key"), read.whole_number("items"), bytes.fromhex(md5))
+    except ValueError as error:
+        raise ConfigError(f"{read.what}: md5 is {md5!r}, expected hex ({error})") from error
+    number = read.whole_number("segment")
+    read.end()
+    return number, file
 
 
 def _converter(read: Members) -> ConverterSpec:

@@ -1,7 +1,9 @@
-"""Who scans a table, and the scan itself: this process (``scan``) or Spark (``spark_scan``).
+"""Who scans a table, and the scan itself: this process (``scan``) or Spark (``spark_scan``), or
+nobody, when the table is read from an export (``export_sync``).
 
-The choice is made anew in every life of a scan: positions mean the same to both, so that a scan may
-change hands. It says in one line of the log which, and why.
+The choice between those who scan is made anew in every life of a scan: positions mean the same to
+both, so that a scan may change hands. Positions in an export mean something else, so what began as
+one ends as one. It says in one line of the log which, and why.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from connectd.connectors.dynamodb import scan, scan_job
+from connectd.connectors.dynamodb import export_sync, scan, scan_job
 from connectd.connectors.dynamodb.config import ScanEngine, ScanSettings
+from connectd.connectors.dynamodb.export_reader import ExportReader
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -35,6 +38,13 @@ class EngineChoice:
 
     why: str
     hand_off: HandOff | None = None
+    is_export: bool = False
+
+    @property
+    def engine(self) -> str:
+        """For people to look at."""
+        who = "spark" if self.on_spark else "daemon"
+        return f"export, read by {who}" if self.is_export else who
 
     @property
     def on_spark(self) -> bool:
@@ -43,20 +53,46 @@ class EngineChoice:
 
 
 def choose_engine(
-    settings: ScanSettings, description: TableDescription, hand_off: HandOff | None
+    settings: ScanSettings,
+    description: TableDescription,
+    hand_off: HandOff | None,
+    *,
+    under_way: TableState | None = None,
 ) -> EngineChoice:
-    """Who scans a table, by ``init.sync.engine``.
+    """Who scans a table, by ``init.sync.engine`` and by what an INIT_SYNC under way began as.
 
     Raises:
         ConfigError: it must be Spark, and there is none.
     """
-    if settings.engine is ScanEngine.DAEMON:
-        return EngineChoice("init.sync.engine is daemon")
+    if under_way is None:
+        is_export, began = settings.engine is ScanEngine.EXPORT, "init.sync.engine is export; "
+    else:
+        is_export, began = under_way.export_bucket is not None, "INIT_SYNC began with an export; "
+    if is_export:
+        choice = _who(
+            settings, description, hand_off, settings.export.reader, "init.sync.export.reader"
+        )
+        return replace(choice, why=began + choice.why, is_export=True)
+    if settings.engine is ScanEngine.EXPORT:
+        return EngineChoice("INIT_SYNC began as a scan, so it is no export")
+    return _who(settings, description, hand_off, settings.engine, "init.sync.engine")
+
+
+def _who(
+    settings: ScanSettings,
+    description: TableDescription,
+    hand_off: HandOff | None,
+    wanted: ScanEngine,
+    key: str,
+) -> EngineChoice:
+    """This process or Spark, as ``key`` wants it."""
+    if wanted is ScanEngine.DAEMON:
+        return EngineChoice(f"{key} is daemon")
     problem = _NO_SPARK if hand_off is None else hand_off.engine.starter.problem()
-    if settings.engine is ScanEngine.SPARK:
+    if wanted is ScanEngine.SPARK:
         if problem:
-            raise ConfigError(f"table {description.name}: init.sync.engine is spark, but {problem}")
-        return EngineChoice("init.sync.engine is spark", hand_off)
+            raise ConfigError(f"table {description.name}: {key} is spark, but {problem}")
+        return EngineChoice(f"{key} is spark", hand_off)
     is_large = description.size_bytes >= settings.spark_from_bytes
     is_long = 0 < settings.spark_from_items <= description.item_count
     measured = f"the table has {description.size_bytes} bytes and {description.item_count} items"
@@ -72,10 +108,11 @@ def choose_engine(
 async def turn_of(scope: TableScope, choice: EngineChoice) -> AsyncIterator[Turn | None]:
     """Wait until it is the table's turn to be scanned, which it has for as long as the block lasts.
 
-    Tables that this process scans need none. It is waited for before the stream's baseline is laid:
-    a table that waits for long must not find that its stream does not reach back to its scan.
+    Tables that this process scans need none, and exports are waited for without one. It is waited
+    for before the stream's baseline is laid: a table that waits for long must not find that its
+    stream does not reach back to its scan.
     """
-    if choice.hand_off is None:
+    if choice.hand_off is None or choice.is_export:
         yield None
         return
     engine = choice.hand_off.engine
@@ -108,10 +145,12 @@ async def scan_table(
     _log.info(
         "INIT_SYNC: who scans is chosen",
         table=scope.table,
-        engine="spark" if choice.on_spark else "daemon",
+        engine=choice.engine,
         why=choice.why,
         segments=state.total_segments,
     )
+    if choice.is_export:
+        return await _read_export(scope, description, plan, state, stored, choice)
     hand_off = choice.hand_off
     if hand_off is None or turn is None:
         ledger = ScanLedger(scope, state, stored, engine="daemon")
@@ -122,6 +161,38 @@ async def scan_table(
     return await SparkScan(
         scope, ledger, hand_off, turn, lambda segments: replace(job, segments=segments)
     ).run()
+
+
+async def _read_export(
+    scope: TableScope,
+    description: TableDescription,
+    plan: TablePlan,
+    state: TableState,
+    stored: Mapping[int, SegmentPosition],
+    choice: EngineChoice,
+) -> TableState:
+    """Wait for an export, and have it read."""
+    export = await export_sync.complete_export(scope, description, state)
+    hand_off, files = choice.hand_off, export.files
+    if hand_off is None or not files:
+        ledger = ScanLedger(scope, export.state, stored, engine="export")
+        return await ExportReader(scope, plan, ledger, files).run()
+    job = replace(
+        make_job(scope, hand_off, description, plan, export.state),
+        units_per_s=None,
+        item_bytes=None,
+    )
+
+    def job_for(left: tuple[SegmentPosition, ...]) -> ScanJob:
+        return replace(
+            job, segments=left, files={each.segment: files[each.segment] for each in left}
+        )
+
+    async with turn_of(scope, replace(choice, is_export=False)) as turn:
+        assert turn is not None
+        scope.progress.enter("INIT_SYNC")
+        ledger = ScanLedger(scope, export.state, stored, engine="export")
+        return await SparkScan(scope, ledger, hand_off, turn, job_for).run()
 
 
 def make_job(

@@ -1,4 +1,4 @@
-"""What this connector asks of AWS: the six calls, and nothing else.
+"""What this connector asks of AWS: these calls, and nothing else.
 
 ``connectd.aws.clients.AwsClients`` provides them in production, an in-memory double in tests. The
 errors that they raise are those of ``connectd.errors``: ``ThrottledError`` and
@@ -12,14 +12,19 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from connectd.aws.dynamodb import KeyAttribute, TableDescription
+from connectd.aws.exports import ExportDescription, ExportRequest, ObjectPart
 from connectd.aws.settings import AwsSettings
 from connectd.aws.streams import IteratorKind, Shard, StreamDescription
 from connectd.aws.tagging import TagFilter
 from connectd.aws.transport import RawResponse
 
 __all__ = [
+    "ExportDescription",
+    "ExportRequest",
+    "ExportsApi",
     "IteratorKind",
     "KeyAttribute",
+    "ObjectPart",
     "RawResponse",
     "Shard",
     "SourceApi",
@@ -79,6 +84,22 @@ class TagsApi(Protocol):
         ...
 
 
+class ExportsApi(Protocol):
+    """Exports of tables, and the objects that they consist of."""
+
+    async def request(self, wanted: ExportRequest) -> ExportDescription:
+        """Begin an export, or find the one that the same request began."""
+        ...
+
+    async def describe(self, arn: str) -> ExportDescription:
+        """How far an export is."""
+        ...
+
+    async def read_object(self, bucket: str, key: str, *, start: int, length: int) -> ObjectPart:
+        """Bytes of an object from ``start`` on; none beyond its end."""
+        ...
+
+
 class SourceApi(Protocol):
     """The clients of one account and region."""
 
@@ -95,6 +116,11 @@ class SourceApi(Protocol):
     @property
     def tagging(self) -> TagsApi:
         """Tags."""
+        ...
+
+    @property
+    def exports(self) -> ExportsApi:
+        """Exports."""
         ...
 
 

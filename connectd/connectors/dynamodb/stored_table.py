@@ -97,7 +97,14 @@ def check_times(offset: SourceOffset, *, latest_ms: int) -> None:
         ConfigError: a time is negative or later than ``latest_ms``, or ``total_segments`` is none
             that DynamoDB knows.
     """
-    for name in ("init_sync_start", "init_sync_end", "position_ms", "pinned_at", "gap_ms"):
+    for name in (
+        "init_sync_start",
+        "init_sync_end",
+        "position_ms",
+        "pinned_at",
+        "gap_ms",
+        "export_ms",
+    ):
         time_ms = offset.get(name)
         if isinstance(time_ms, int) and not 0 <= time_ms <= latest_ms:
             raise ConfigError(

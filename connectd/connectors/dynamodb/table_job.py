@@ -28,7 +28,14 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
-from connectd.connectors.dynamodb import gap_policy, lineage, opening, scanning, stored_table
+from connectd.connectors.dynamodb import (
+    export_sync,
+    gap_policy,
+    lineage,
+    opening,
+    scanning,
+    stored_table,
+)
 from connectd.connectors.dynamodb.config import StartPosition
 from connectd.connectors.dynamodb.discovery import stream_problem
 from connectd.connectors.dynamodb.emission_queue import REMOVED
@@ -220,7 +227,15 @@ class TableJob:
         if self._is_delayed:
             await self._delay()
         description = await self._describe()
-        choice = self._choose_engine(description)
+        under_way = None if self._is_delayed else self._require_state()
+        choice = self._choose_engine(description, under_way)
+        if (
+            under_way is not None
+            and choice.is_export
+            and await export_sync.must_begin_anew(scope, under_way)
+        ):
+            choice = self._choose_engine(description)
+            await self._begin_anew(self._new_scan(description, choice, after=under_way))
         async with scanning.turn_of(scope, choice) as turn:
             if turn is not None:
                 description = await self._describe()  # it may have been waited for
@@ -252,11 +267,16 @@ class TableJob:
             now_ms=scope.time.now_ms(),
             after=after,
             on_spark=choice.on_spark,
+            is_export=choice.is_export,
         )
 
-    def _choose_engine(self, description: TableDescription) -> scanning.EngineChoice:
+    def _choose_engine(
+        self, description: TableDescription, under_way: TableState | None = None
+    ) -> scanning.EngineChoice:
         scope = self._scope
-        return scanning.choose_engine(scope.config.scan, description, scope.hand_off)
+        return scanning.choose_engine(
+            scope.config.scan, description, scope.hand_off, under_way=under_way
+        )
 
     async def _delay(self) -> None:
         delay_s = self._scope.config.scan.delay_s
@@ -287,9 +307,7 @@ class TableJob:
             info=state.info(),
             windows=self._windows,
             drop_until_ms=(
-                state.init_sync_start_ms - config.lookback_ms - START_MARGIN_MS
-                if is_scanned
-                else None
+                state.picture_ms - config.lookback_ms - START_MARGIN_MS if is_scanned else None
             ),
         )
         sync = StreamSync(
@@ -369,11 +387,15 @@ class TableJob:
         before = self._require_state()
         description = await self._describe()
         state = self._new_scan(description, self._choose_engine(description), after=before)
-        await self._commit_state(replace(state, resyncs=before.resyncs + 1))
+        await self._begin_anew(replace(state, resyncs=before.resyncs + 1))
+        self._enter(PhaseEvent.BASELINE_DURABLE)
+
+    async def _begin_anew(self, state: TableState) -> None:
+        """Make the start of another INIT_SYNC durable, and give up all that belonged to the old."""
+        await self._commit_state(state)
         self._remove_positions(self._positions.keys())
         self._positions = {}
         self._segments = {}
-        self._enter(PhaseEvent.BASELINE_DURABLE)
 
     # -- asking and writing ---------------------------------------------------------------------
 

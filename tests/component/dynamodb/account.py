@@ -31,6 +31,7 @@ from connectd.errors import (
     TableGoneError,
     TrimmedDataError,
 )
+from tests.component.dynamodb.exports import FakeExports
 
 RETENTION_S = 24 * 3600.0
 HIDDEN_S = 300.0
@@ -209,6 +210,11 @@ class Account:
         self.empty_pages = 0
         self.reads: list[str] = []
         self._numbers = itertools.count(1)
+        self.exports = FakeExports(clock, self._items, lambda *call: self.refuse(*call))
+
+    def _items(self, table: str) -> list[Any]:
+        found = self.tables[table]
+        return [found.item_json(key, found.items[key]) for key in sorted(found.items)]
 
     @property
     def dynamodb(self) -> Account:

@@ -190,6 +190,8 @@ def test_the_sample_of_the_java_documentation_works() -> None:
         "dynamodb.streams.service.endpoint",
         "resource.tagging.service.endpoint",
         "aws.sts.endpoint",
+        "aws.s3.endpoint",
+        "init.sync.export.s3.bucket",
         "dynamodb.table.whitelist",
         "kafka.topic.map",
         "envelope.version",
@@ -253,6 +255,26 @@ def test_a_share_that_is_none_is_refused(text: str) -> None:
     assert repr(text) in found["init.sync.read.capacity.share"][0]
 
 
+@pytest.mark.parametrize("bucket", ["", "  "])
+def test_exports_need_a_bucket(bucket: str) -> None:
+    name = "init.sync.export.s3.bucket"
+    found = problems({"init.sync.engine": "export", name: bucket})
+    assert found == {name: [f'{name} is "": init.sync.engine is export, which needs a bucket']}
+    assert problems({"init.sync.engine": "export", name: "exports"}) == {}
+
+
+@pytest.mark.parametrize("sse", ["", "AES256"])
+def test_a_key_of_kms_without_kms_is_refused(sse: str) -> None:
+    name = "init.sync.export.s3.sse.kms.key.id"
+    assert list(problems({"init.sync.export.s3.sse": sse, name: "key"})) == [name]
+    assert problems({"init.sync.export.s3.sse": "KMS", name: "key"}) == {}
+
+
+def test_a_prefix_has_no_slash_at_its_ends() -> None:
+    config = DynamoDbConfig.from_config({"init.sync.export.s3.prefix": " /a/b/ "})
+    assert config.scan.export.prefix == "a/b"
+
+
 # -- secrets --------------------------------------------------------------------------------------
 
 
@@ -305,6 +327,9 @@ def test_refusals_of_other_keys_show_no_secret() -> None:
         ("init.sync.skip", "maybe"),
         ("stream.start.position", "AT_TIMESTAMP"),
         ("init.sync.segments", "4097"),
+        ("init.sync.engine", "flink"),
+        ("init.sync.export.s3.sse", "DES"),
+        ("aws.s3.endpoint", "127.0.0.1:9000"),
         ("init.sync.read.capacity.units", "-1"),
         ("init.sync.page.size", "-5"),
         ("stream.page.limit", "1001"),

@@ -75,6 +75,10 @@ class _Account:
     def streams(self) -> Any:
         raise AssertionError("discovery asked for streams")
 
+    @property
+    def exports(self) -> Any:
+        raise AssertionError("discovery asked for exports")
+
     async def tables_by_tags(self, filters: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         self.filters = list(filters)
         await self._call("GetResources", "tables")

@@ -122,11 +122,15 @@ def test_what_only_we_know_stands_behind_the_map_of_the_java_connector() -> None
         resyncs=1,
         gaps=2,
         gap_ms=5,
+        export_bucket="exports",
+        export_arn="arn",
+        export_ms=8,
     )
     assert list(state.to_offset()) == [
         *("version", "table_name", "init_sync_state", "init_sync_start", "init_sync_count"),
         *("src_shard_id", "src_shard_sequence_no"),
         *("stream_arn", "table_id", "total_segments", "resyncs", "gaps", "gap_ms"),
+        *("export_bucket", "export_arn", "export_ms"),
     ]
 
 
@@ -220,6 +224,9 @@ _states = st.builds(
     resyncs=st.integers(0, 9),
     gaps=st.integers(0, 9),
     gap_ms=st.none() | _times,
+    export_bucket=_optional_texts,
+    export_arn=_optional_texts,
+    export_ms=st.none() | _times,
 )
 _segments = st.integers(0, 4095).flatmap(
     lambda segment: st.builds(
@@ -309,6 +316,8 @@ def _with(offset: SourceOffset, name: str, value: Any) -> SourceOffset:
         ("stream_arn", 7, "stream_arn is 7, expected text"),
         ("table_id", True, "table_id is True, expected text"),
         ("total_segments", "4", "total_segments is '4', expected a whole number"),
+        ("export_arn", 7, "export_arn is 7, expected text"),
+        ("export_ms", "7", "export_ms is '7', expected a whole number"),
         ("exclusive_start_key", 7, "exclusive_start_key is 7, expected text"),
     ],
 )

@@ -1,0 +1,100 @@
+"""Brings an export's objects to this machine, part by part, and only what is undamaged.
+
+A data file goes to a temporary file (in the directory that TMPDIR names) and is compared with the
+checksum of the manifest before anybody reads it. How a part is asked for, and how often, is the
+caller's business: the daemon's (``export_reader``), or that of a Python worker of Spark.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from io import FileIO
+from typing import IO, Final
+
+from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile
+from connectd.connectors.dynamodb.source_api import ObjectPart
+from connectd.errors import FatalTaskError, InvalidRequestError
+
+PART_BYTES: Final = 2 * 1024**2
+"""Of one GET: so little that its deadline is met by slow lines, and the loop is not held up."""
+
+ReadPart = Callable[[int], Awaitable[ObjectPart]]
+"""Reads up to ``PART_BYTES`` of one object from a place on, trying until it works."""
+
+
+async def read_parts(where: str, read: ReadPart) -> AsyncGenerator[bytes, None]:
+    """An object from its beginning to its end.
+
+    Raises:
+        DamagedExportError: it is not there any more.
+        ConnectdError: what ``read`` raises.
+    """
+    start, total = 0, 1
+    while start < total:
+        try:
+            part = await read(start)
+        except InvalidRequestError as error:
+            raise DamagedExportError(where, str(error)) from error
+        start, total = start + len(part.content), part.total_bytes
+        if part.content:
+            yield part.content
+        elif start < total:
+            raise DamagedExportError(where, f"it ends at {start} of {total} bytes")
+
+
+async def read_whole(where: str, read: ReadPart, *, bytes_max: int) -> bytes:
+    """A small object.
+
+    Raises:
+        FatalTaskError: it is not there, or has more than ``bytes_max`` bytes.
+        ConnectdError: what ``read`` raises.
+    """
+    found = bytearray()
+    async with contextlib.aclosing(read_parts(where, read)) as parts:
+        async for part in parts:
+            found += part
+            if len(found) > bytes_max:
+                raise FatalTaskError(f"{where} has more than {bytes_max} bytes")
+    return bytes(found)
+
+
+@contextlib.asynccontextmanager
+async def fetched(where: str, file: DataFile, read: ReadPart) -> AsyncIterator[IO[bytes]]:
+    """A data file, on this machine and undamaged, for as long as the block lasts.
+
+    Raises:
+        DamagedExportError: it is not there any more, or not what the manifest says.
+        FatalTaskError: this machine has no room for it.
+        ConnectdError: what ``read`` raises.
+    """
+    digest = hashlib.md5(usedforsecurity=False)
+    with contextlib.ExitStack() as open_files:
+        try:
+            content = open_files.enter_context(
+                tempfile.TemporaryFile(prefix="connectd-export-", buffering=0)
+            )
+            async with contextlib.aclosing(read_parts(where, read)) as parts:
+                async for part in parts:
+                    digest.update(part)
+                    _write(content, part)
+        except OSError as error:
+            raise FatalTaskError(
+                f"{where} cannot be kept in {tempfile.gettempdir()}: {error}; give it room for a "
+                "few data files, or set TMPDIR to a directory that has it"
+            ) from error
+        if digest.digest() != file.md5:
+            raise DamagedExportError(
+                where, f"its MD5 is {digest.hexdigest()}, the manifest says {file.md5.hex()}"
+            )
+        content.seek(0)
+        yield content
+
+
+def _write(file: FileIO, content: bytes) -> None:
+    """All of it: the last bytes of a disk are written without an error, the next ones are not."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]

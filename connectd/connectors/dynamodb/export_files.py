@@ -1,0 +1,219 @@
+"""What DynamoDB writes when it exports a table to S3: two manifests, and data files.
+
+``manifest-summary.json`` says what was exported and where ``manifest-files.json`` is, which names
+the data files, one JSON object per line. Data files lie where that manifest says and nowhere else:
+full exports have a folder of their own, incremental ones share one. A data file is gzip of lines
+``{"Item": {...}}``, an item being in the form that Scan has too (developer guide, "DynamoDB table
+export output format"; spec streams-and-leases 4.7).
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import posixpath
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Final
+
+import msgspec
+
+from connectd.connectors.dynamodb.decode import Raw
+from connectd.connectors.dynamodb.offsets import TableState
+from connectd.errors import FatalTaskError
+
+PAGE_BYTES: Final = 1024**2
+"""As much as a page of Scan has."""
+
+LINE_BYTES_MAX: Final = 16 * 1024**2
+"""An item has 400 KB at most; its JSON, base64 and escapes included, a few times that."""
+
+_SUMMARY: Final = "manifest-summary.json"
+_INFLATED_BYTES: Final = 256 * 1024
+_READ_BYTES: Final = 64 * 1024
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+class _Summary(msgspec.Struct, rename="camel"):
+    export_arn: str
+    table_arn: str
+    manifest_files_key: str = msgspec.field(name="manifestFilesS3Key")
+    output_format: str
+    item_count: int
+    export_type: str = "FULL_EXPORT"
+
+
+class _File(msgspec.Struct, rename="camel"):
+    item_count: int
+    md5_checksum: str
+    data_file_key: str = msgspec.field(name="dataFileS3Key")
+
+
+class _Line(msgspec.Struct, rename="pascal"):
+    item: Raw
+
+
+_summary_decoder = msgspec.json.Decoder(_Summary)
+_files_decoder = msgspec.json.Decoder(_File)
+_line_decoder = msgspec.json.Decoder(_Line)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One data file: where it is, how many items it has, and the MD5 of its bytes."""
+
+    key: str
+    items: int
+    md5: bytes
+
+
+class DamagedExportError(FatalTaskError):
+    """An export is not what DynamoDB wrote. ``where`` begins the message."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(
+            f"{where}: {problem}; restore the object, or remove the offset of the table (DELETE or "
+            "PATCH on the connector's offsets) so that it is exported again"
+        )
+
+
+def summary_key(manifest_key: str | None, prefix: str, arn: str) -> str:
+    """Where the summary is: beside the manifest that DescribeExport names, or where it must be."""
+    export_id = arn.rpartition("/")[2]
+    if manifest_key:
+        return posixpath.join(posixpath.dirname(manifest_key), _SUMMARY)
+    return posixpath.join(prefix, "AWSDynamoDB", export_id, _SUMMARY)
+
+
+def read_summary(where: str, text: bytes, state: TableState, table_arn: str) -> tuple[str, int]:
+    """The key of the list of files, and the number of items of the export.
+
+    Raises:
+        DamagedExportError: it is not the summary of this export.
+    """
+    try:
+        summary = _summary_decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DamagedExportError(where, f"it is no summary of an export ({error})") from error
+    for name, found, expected in (
+        ("exportArn", summary.export_arn, state.export_arn),
+        ("tableArn", summary.table_arn, table_arn),
+        ("outputFormat", summary.output_format, "DYNAMODB_JSON"),
+        ("exportType", summary.export_type, "FULL_EXPORT"),
+    ):
+        if found != expected:
+            raise DamagedExportError(where, f"{name} is {found!r}, expected {expected!r}")
+    return summary.manifest_files_key, summary.item_count
+
+
+def read_files(where: str, text: bytes, items: int) -> tuple[DataFile, ...]:
+    """The data files, in the order of their names, which is the same in every life.
+
+    Raises:
+        DamagedExportError: it is not a list of files, or not of ``items`` items.
+    """
+    files: dict[str, DataFile] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found = _files_decoder.decode(line)
+            md5 = base64.b64decode(found.md5_checksum, validate=True)
+        except (msgspec.DecodeError, UnicodeDecodeError, binascii.Error) as error:
+            problem = f"line {number} names no data file ({error})"
+            raise DamagedExportError(where, problem) from error
+        if found.data_file_key in files:
+            raise DamagedExportError(where, f"{found.data_file_key} is named twice")
+        files[found.data_file_key] = DataFile(found.data_file_key, found.item_count, md5)
+    listed = sum(each.items for each in files.values())
+    if listed != items:
+        raise DamagedExportError(where, f"its files have {listed} items, the summary says {items}")
+    return tuple(files[key] for key in sorted(files))
+
+
+def read_items(where: str, content: IO[bytes]) -> Iterator[Raw]:
+    """The items of a data file, in its order, however long it is.
+
+    Raises:
+        DamagedExportError: it is no gzip, ends too early, or has a line that is no item.
+    """
+    for number, line in enumerate(_lines(where, content), 1):
+        try:
+            yield _line_decoder.decode(line).item
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DamagedExportError(where, f"line {number} is no item ({error})") from error
+
+
+def _lines(where: str, content: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in _inflated(where, content):
+        lines = (rest + piece).split(b"\n")
+        rest = lines.pop()
+        if len(rest) > LINE_BYTES_MAX:
+            raise DamagedExportError(where, f"a line has more than {LINE_BYTES_MAX} bytes")
+        yield from (line for line in lines if line)
+    if rest:
+        yield rest
+
+
+def _inflated(where: str, content: IO[bytes]) -> Iterator[bytes]:
+    """All members of a gzip file, a little at a time; an empty file has none."""
+    inflate = zlib.decompressobj(_GZIP)
+    is_within = False
+    data = content.read(_READ_BYTES)
+    while data:
+        try:
+            piece = inflate.decompress(data, _INFLATED_BYTES)
+        except zlib.error as error:
+            raise DamagedExportError(where, f"it is no gzip file ({error})") from error
+        is_within = not inflate.eof
+        if piece:
+            yield piece
+        if inflate.eof:
+            data = inflate.unused_data
+            inflate = zlib.decompressobj(_GZIP)
+        else:
+            data = inflate.unconsumed_tail
+        data = data or content.read(_READ_BYTES)
+    while is_within and (piece := inflate.decompress(b"", _INFLATED_BYTES)):
+        yield piece
+    if is_within and not inflate.eof:
+        raise DamagedExportError(where, "it ends in the middle")
+
+
+@dataclass
+class ItemPage:
+    """Items to be emitted together, and whether they are the last ones."""
+
+    items: list[Raw]
+    is_last: bool
+
+
+def read_pages(
+    where: str, content: IO[bytes], file: DataFile, *, skip: int, items_max: int
+) -> Iterator[ItemPage]:
+    """A data file after its first ``skip`` items, in pages; there is always a last one.
+
+    While items are skipped, pages come empty, so that nobody waits long for the next one.
+    ``items_max`` 0: bounded by ``PAGE_BYTES`` alone.
+
+    Raises:
+        DamagedExportError: as ``read_items``, or it has another number of items than it should.
+            The last page does not come then.
+    """
+    done, size = 0, 0
+    page: list[Raw] = []
+    for item in read_items(where, content):
+        if size >= PAGE_BYTES or 0 < items_max <= len(page):
+            yield ItemPage(page, is_last=False)
+            page, size = [], 0
+        done += 1
+        size += memoryview(item).nbytes
+        if done > skip:
+            page.append(item)
+    if done != file.items:
+        raise DamagedExportError(where, f"it has {done} items, the manifest says {file.items}")
+    yield ItemPage(page, is_last=True)
