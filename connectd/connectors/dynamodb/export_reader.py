@@ -15,14 +15,12 @@ from typing import Final
 from connectd.aio.jobs import JobGroup
 from connectd.connectors.dynamodb import export_fetch, stored_table
 from connectd.connectors.dynamodb.export_fetch import PART_BYTES, ReadPart
-from connectd.connectors.dynamodb.export_files import DataFile, ItemPage, read_pages
+from connectd.connectors.dynamodb.export_files import DataFile, read_pages
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
-from connectd.connectors.dynamodb.payload import ScanPayload
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_ledger import ScanLedger
 from connectd.connectors.dynamodb.source_api import ObjectPart
 from connectd.connectors.dynamodb.table_scope import TableScope
-from connectd.model.record import RecordBatch
 
 FILES_AT_ONCE: Final = 4
 
@@ -106,27 +104,10 @@ class ExportReader:
                         position, count=position.count + len(page.items), is_finished=page.is_last
                     )
                     if page.items:
-                        place.fill(self._batch(page, position))
+                        place.fill(self._ledger.batch(self._plan, page.items, position))
                 self._ledger.move(position)
                 await asyncio.sleep(0)  # a page takes a while to unpack; others want the loop too
         return position
-
-    def _batch(self, page: ItemPage, after: SegmentPosition) -> RecordBatch:
-        """As ``scan.TableScan`` makes it."""
-        progress, items = self._scope.progress, len(page.items)
-        last_info = None
-        if after.is_finished and after.total_segments == 1 and items:
-            last_info = self._ledger.finished_state(after.count).info()
-
-        def on_acked() -> None:
-            progress.records_sent += items
-
-        return RecordBatch(
-            stored_table.segment_partition(self._scope.table, after.segment),
-            after.to_offset(),
-            ScanPayload(self._plan, self._ledger.state.info(), page.items, last_info),
-            on_acked,
-        )
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         if self._failure is None:

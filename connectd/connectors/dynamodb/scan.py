@@ -24,13 +24,11 @@ from connectd.connectors.dynamodb.config import ScanSettings
 from connectd.connectors.dynamodb.decode import ScanPage, decode_scan_page
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.pacing import ScanPacer
-from connectd.connectors.dynamodb.payload import ScanPayload
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_ledger import ScanLedger
 from connectd.connectors.dynamodb.source_api import TableDescription
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import ConvertError, RetriableError, TransientNetworkError
-from connectd.model.record import RecordBatch
 
 SEGMENT_BYTES: Final = 2 * 1024**3
 """One segment per 2 GB is what AWS advises (spec streams-and-leases 4.6)."""
@@ -168,24 +166,8 @@ class TableScan:
                     )
                     self._pacer.settle(expected, consumed, limit=limit, items=items)
             after = position.after_page(page.last_evaluated_key, len(page.items))
-            place.fill(self._batch(page, after))
+            place.fill(self._ledger.batch(self._plan, page.items, after))
         return after
-
-    def _batch(self, page: ScanPage, after: SegmentPosition) -> RecordBatch:
-        progress, items = self._scope.progress, len(page.items)
-        last_info = None
-        if after.is_finished and after.total_segments == 1 and items:
-            last_info = self._ledger.finished_state(after.count).info()
-
-        def on_acked() -> None:
-            progress.records_sent += items
-
-        return RecordBatch(
-            stored_table.segment_partition(self._scope.table, after.segment),
-            after.to_offset(),
-            ScanPayload(self._plan, self._ledger.state.info(), page.items, last_info),
-            on_acked,
-        )
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         if self._failure is None:

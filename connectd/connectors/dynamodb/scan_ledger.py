@@ -7,18 +7,21 @@ Used on the event loop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import structlog
 
+from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.emission_queue import REMOVED
 from connectd.connectors.dynamodb.envelope import InitSyncState
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
+from connectd.connectors.dynamodb.payload import ScanPayload
+from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_progress import ScanProgress
 from connectd.connectors.dynamodb.stored_table import segment_partition, table_partition
 from connectd.connectors.dynamodb.table_scope import TableScope
-from connectd.model.record import Seal
+from connectd.model.record import RecordBatch, Seal
 
 _log = structlog.get_logger(__name__)
 
@@ -89,6 +92,27 @@ class ScanLedger:
             init_sync_end_ms=self._end_ms,
             init_sync_count=count,
             start_key=None,
+        )
+
+    def batch(self, plan: TablePlan, items: Sequence[Raw], after: SegmentPosition) -> RecordBatch:
+        """The emission of a page, with the position after it.
+
+        With one segment the last record says FINISHED already, as the Java connector's does; with
+        several nobody can know which record will be the last.
+        """
+        progress, count = self._scope.progress, len(items)
+        last_info = None
+        if after.is_finished and after.total_segments == 1 and count:
+            last_info = self.finished_state(after.count).info()
+
+        def on_acked() -> None:
+            progress.records_sent += count
+
+        return RecordBatch(
+            segment_partition(self._scope.table, after.segment),
+            after.to_offset(),
+            ScanPayload(plan, self.state.info(), items, last_info),
+            on_acked,
         )
 
     async def finish(self) -> TableState:
