@@ -86,8 +86,13 @@ class ChildProcess(asyncio.SubprocessProtocol):
             await self._has_news.wait()
 
     async def wait(self) -> int:
-        """Wait for its end; its exit code, or minus the signal that ended it."""
+        """Wait for its end; its exit code, or minus the signal that ended it.
+
+        By then what it wrote last is heard: its output is closed, or what keeps that open is none
+        of its own.
+        """
         await self._has_exited.wait()
+        await self._pipes_closed(2 * _LEFT_BEHIND_S)  # what is left behind is killed in between
         assert self._transport is not None
         code = self._transport.get_returncode()
         assert code is not None
@@ -98,8 +103,12 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._tail.append(line[:_TAIL_LINE_CHARS])
 
     def tail(self) -> list[str]:
-        """The newest lines of standard error and what was kept, the oldest first."""
-        return list(self._tail)
+        """The newest lines of standard error and what was kept, the oldest first.
+
+        Lines that have begun and are not ended stand behind them.
+        """
+        begun = [each.held()[:_TAIL_LINE_CHARS] for each in self._splitters.values()]
+        return [*self._tail, *filter(None, begun)][-TAIL_LINES:]
 
     def ask_to_end(self, *, grace_s: float) -> None:
         """SIGTERM now, SIGKILL after the grace period. Its lines can still be read."""
@@ -158,9 +167,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
     async def sweep_after_exit(self) -> None:
         """Wait for the child's end, then see to it that nothing of it stays."""
         await self._has_exited.wait()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LEFT_BEHIND_S):
-                await self._are_pipes_closed.wait()
+        await self._pipes_closed(_LEFT_BEHIND_S)
         self.kill()
 
     async def end(self) -> None:
@@ -182,8 +189,11 @@ class ChildProcess(asyncio.SubprocessProtocol):
             _log.error("a child process could not be killed", pid=self.pid)
         assert self._transport is not None
         self._transport.close()
+        await self._pipes_closed(_LEFT_BEHIND_S)
+
+    async def _pipes_closed(self, longest_s: float) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LEFT_BEHIND_S):
+            async with asyncio.timeout(longest_s):
                 await self._are_pipes_closed.wait()
 
     async def _climb(self, grace_s: float) -> None:
@@ -258,10 +268,14 @@ class _LineSplitter:
         self._held = held[:LINE_BYTES_MAX]
         return [_text(line) for line in whole]
 
+    def held(self) -> str:
+        """The line that has begun and is not ended; "": there is none."""
+        return _text(self._held)
+
     def rest(self) -> str:
-        """The last line, if nothing ended it."""
-        held, self._held = self._held, b""
-        return _text(held)
+        """The last line, if nothing ended it; there is none from then on."""
+        held, self._held = self.held(), b""
+        return held
 
 
 def _text(line: bytes) -> str:

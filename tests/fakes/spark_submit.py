@@ -36,6 +36,8 @@ def main() -> None:
         "tells-nonsense": tells_nonsense,
         "shows-itself": shows_itself,
         "says-why": says_why,
+        "dies-talking": dies_talking,
+        "stops-in-a-word": stops_in_a_word,
     }[name]()
 
 
@@ -134,3 +136,26 @@ def says_why() -> None:
     print("password=hunter2 is wrong", file=sys.stderr)
     tell("failed", error="Kafka refuses", retriable=False)
     sys.exit(3)
+
+
+def dies_talking() -> None:
+    """It ends in the middle of its last line, and what it started says one more."""
+    started()
+    subprocess.Popen(
+        ["sh", "-c", "exec >&-; sleep 0.3; printf 'OutOfMemoryError: Java heap space' >&2"]
+    )
+    for number in range(60):
+        print("at frame", number, file=sys.stderr)
+    sys.stdout.write("Traceback (most recent call last)\nSystemError: no more")
+    sys.stdout.flush()
+    os._exit(1)
+
+
+def stops_in_a_word() -> None:
+    """A question that nobody answers."""
+    started()
+    sys.stderr.write("password of the key store: ")
+    sys.stderr.flush()
+    sys.stdout.write("waiting for an an")
+    sys.stdout.flush()
+    threading.Event().wait(600)

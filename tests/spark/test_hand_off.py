@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import spark_submit
 from tests.harness.kafka import KafkaBroker
 from tests.harness.spark import spark_environment
 from tests.integration.worker_rig import Rig
@@ -175,3 +176,20 @@ def test_a_master_that_spark_does_not_know_fails_the_table_with_what_spark_says(
         (task,) = rig.status()["tasks"]
         assert "the last lines of the Spark driver:" in task["trace"]
         wait_none(rig, rig.worker.pid)
+
+
+def test_the_trace_of_a_failed_task_ends_with_what_the_driver_said_last(
+    kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path
+) -> None:
+    properties = spark_keys(
+        spark__master="dies-talking",
+        spark__submit__command=spark_submit.install(tmp_path),
+        spark__restart__attempts__max="0",
+    )
+    with Rig(kafka_broker, kafka_prefix, tmp_path, properties=properties) as rig:
+        rig.create_table("t", items=1)
+        rig.create(init__sync__engine="spark")
+        rig.wait(lambda: rig.row("t").get("state") == "FAILED", "FAILED", deadline_s=LONG_S)
+        (task,) = rig.status()["tasks"]
+        assert "\nSystemError: no more\n" in task["trace"]
+        assert "\nOutOfMemoryError: Java heap space\n" in f"{task['trace']}\n"

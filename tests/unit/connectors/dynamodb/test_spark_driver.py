@@ -133,6 +133,30 @@ def test_a_driver_that_says_why_is_quoted_without_secrets(submit: Submit) -> Non
     run(scenario())
 
 
+def test_the_last_lines_of_a_driver_that_dies_are_heard_whole(submit: Submit) -> None:
+    async def scenario() -> None:
+        reports, (code, tail) = await heard(submit("dies-talking"))
+        assert (reports, code) == ([STARTED], 1)
+        assert len(tail) == 50
+        assert "SystemError: no more" in tail[-40:]
+        assert tail[-1] == "OutOfMemoryError: Java heap space"
+
+    run(scenario())
+
+
+def test_a_line_that_has_begun_is_told_of_a_driver_that_hangs(submit: Submit) -> None:
+    async def scenario() -> None:
+        async with submit("stops-in-a-word").start(a_job()) as driver:
+            assert await first_of(driver) == STARTED
+            for _ in range(3_000):
+                if len(driver.tail()) == 2:
+                    break
+                await asyncio.sleep(0.01)
+            assert driver.tail() == ["waiting for an an", "password of the key store: "]
+
+    run(scenario())
+
+
 def test_files_are_there_for_the_driver_and_gone_once_it_has_started(
     submit: Submit, tmp_path: Path
 ) -> None:
