@@ -117,15 +117,19 @@ def test_a_scan_that_is_not_allowed_says_what_to_allow(scan: Scan) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_killed_python_workers_lose_nothing(scan: Scan, seed: int) -> None:
-    """kill -9 of a Python worker after a seeded number of reports, three times in a scan."""
+    """kill -9 of a Python worker from a seeded report on, until two chunks were lost.
+
+    Which worker has a chunk at that moment is not known from outside: an idle one may be hit, so
+    the kills go on at each further report until the scan has complained twice.
+    """
     chance = random.Random(seed)
     table = scan.rig.new_table(2600)
-    scan.rig.control.latency(operation="Scan", delay_s=0.01)
-    moments = set(chance.sample(range(2, 25), 3))
+    scan.rig.control.latency(operation="Scan", delay_s=0.02)
+    first = chance.randrange(2, 10)
     killed: list[int] = []
 
     def on_report(report: ScanReport) -> None:
-        if len(scan.reports) in moments:
+        if len(scan.reports) >= first and len(scan.of(Trouble)) < 2:
             workers = _python_workers()
             if workers:
                 killed.append(chance.choice(workers))
