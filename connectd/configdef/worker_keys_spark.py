@@ -36,8 +36,9 @@ def spark_keys() -> list[ConfigKey]:
         "this machine. Further tables wait for their turn before their scan begins.",
         validators.between(1, 1_000))
     key("spark.idle.timeout.ms", _LONG, 1_800_000, _LOW,
-        "A scan on Spark that tells nothing for so long is ended and started anew. Longer than "
-        "the cluster may let an application wait for its executors.",
+        "A scan on Spark of which nothing comes back for so long, beyond the length of a chunk, is "
+        "ended and started anew, whatever its driver says meanwhile; that counts as a failure. "
+        "Longer than the cluster may let an application wait for its executors.",
         validators.between(60_000, 604_800_000))
     key("spark.restart.attempts.max", _INT, 5, _MEDIUM,
         "How often in a row a scan on Spark is started anew after it has failed, with the segments "

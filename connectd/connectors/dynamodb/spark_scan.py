@@ -7,7 +7,9 @@ happens to driver, executors or this process, the next driver gets the segments 
 * A driver that fails is started anew after a wait, a bounded number of times in a row; one that has
   got on has all its attempts again. Then, or when another try cannot help, the table fails, with
   the driver's last lines in the trace.
-* A driver that tells nothing for ``spark.idle.timeout.ms`` counts as failed.
+* A driver of which nothing comes back for ``spark.idle.timeout.ms`` counts as failed, whatever it
+  says meanwhile. That it waits is no sign of life of its executors; a chunk that has come back is,
+  also one whose table is throttled or whose Kafka is away: another driver would find the same.
 * While the connector is paused there is no driver; on resume another one goes on.
 * Leaving ``run``, for whatever reason, ends the driver and all that belongs to it.
 """
@@ -43,10 +45,11 @@ _log = structlog.get_logger(__name__)
 
 _WHAT: Final = "scan on Spark"
 _LOOK_S: Final = 10.0
-"""How often it is looked whether a driver still tells anything."""
+"""How often it is looked whether anything still comes back of a driver."""
 
-QUIET_S: Final = 60.0
-"""A driver that tells nothing for longer is shown to be waited for."""
+QUIET_S: Final = 90.0
+"""A driver that tells nothing for longer, beyond the length of a chunk, is shown to be waited for.
+One that lives says so itself before that (``chunk_runner.PATIENCE_S``)."""
 
 _LOG_S: Final = 60.0
 """Time between two lines in the log about a scan that gets on."""
@@ -78,7 +81,7 @@ class SparkScan:
         self._backoff = Backoff(settings.restart_initial_s, settings.restart_max_s)
         self._last_word: Failed | Finished | None = None
         self._is_asked_to_end = False
-        self._heard_s = self._logged_s = scope.clock.monotonic()
+        self._heard_s = self._came_back_s = self._logged_s = scope.clock.monotonic()
 
     async def run(self) -> TableState:
         """Have what is left scanned; returns the FINISHED state, durable.
@@ -157,7 +160,7 @@ class SparkScan:
         job = self._make_job(tuple(self._ledger.unfinished()))
         clock, table = self._scope.clock, self._scope.table
         self._last_word, self._is_asked_to_end = None, False
-        self._heard_s = clock.monotonic()
+        self._heard_s = self._came_back_s = clock.monotonic()
         _log.info(
             "starting a scan on Spark",
             table=table,
@@ -178,6 +181,8 @@ class SparkScan:
     async def _follow(self, driver: ScanDriver) -> None:
         async for report in driver.reports():
             self._heard_s = self._scope.clock.monotonic()
+            if not isinstance(report, Trouble) or report.segment is not None:
+                self._came_back_s = self._heard_s
             self._take(report)
 
     def _take(self, report: ScanReport) -> None:
@@ -260,18 +265,20 @@ class SparkScan:
         await asyncio.Event().wait()
 
     async def _watch_silence(self, driver: ScanDriver) -> None:
-        limit_s, looks = self._spark.settings.idle_timeout_s, 0
+        settings, looks = self._spark.settings, 0
+        limit_s, shown_s = settings.idle_timeout_s, QUIET_S + settings.chunk_s
         while True:
             await self._scope.clock.sleep(_LOOK_S)
-            quiet_s = self._scope.clock.monotonic() - self._heard_s
-            if quiet_s >= limit_s:
+            now_s = self._scope.clock.monotonic()
+            idle_s, quiet_s = now_s - self._came_back_s, now_s - self._heard_s
+            if idle_s >= limit_s + settings.chunk_s:
                 raise RetriableError(
-                    f"the Spark driver has told nothing for {quiet_s:.0f} s (spark.idle.timeout.ms "
-                    f"is {limit_s * 1000:.0f})"
+                    f"no chunk of the scan on Spark has come back for {idle_s:.0f} s "
+                    f"(spark.idle.timeout.ms is {limit_s * 1000:.0f})"
                 ) from DriverOutput(driver.tail())
-            looks = looks + 1 if quiet_s >= QUIET_S else 0
+            looks = looks + 1 if quiet_s >= shown_s else 0
             if looks:
-                room = f"has {self._spark.settings.master} room for it?"
+                room = f"has {settings.master} room for it?"
                 quiet = RetriableError(f"nothing was told for {quiet_s:.0f} s; {room}")
                 self._scope.report_trouble(_WHAT, quiet, looks)
 

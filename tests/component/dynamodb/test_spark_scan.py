@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -370,12 +371,71 @@ async def test_a_driver_that_tells_nothing_is_shown_and_then_replaced() -> None:
     fake = FakeSpark(rig, idle_timeout_s=600.0)
     fake.script.append(spark.stays_silent(0, after_s=100_000.0))
     await rig.start()
-    await rig.sleep(100)
+    await rig.sleep(110)
     assert "has local[2] room for it?" in str(rig.row("orders")["reason"])
     assert fake.running == 1
-    await rig.sleep(550)
+    await rig.sleep(540)
     assert len(fake.jobs) == 2
     await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+async def goes_on_waiting(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+    """A Spark that has no executors, or has lost them, and does not notice."""
+    yield spark.STARTED
+    for attempt in itertools.count(1):
+        await driver.spark.rig.clock.sleep(65)
+        yield Trouble(None, "2 chunks are under way and none has come back", attempt)
+
+
+@virtual
+async def test_a_driver_that_goes_on_saying_that_it_waits_is_replaced() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, idle_timeout_s=600.0)
+    fake.script.append(goes_on_waiting)
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.sleep(590)
+        assert "none has come back" in str(rig.row("orders")["reason"])
+        assert fake.running == 1
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    assert len(fake.jobs) == 2
+    (line,) = [each for each in logs if each["event"].startswith("a scan on Spark has failed")]
+    assert "no chunk of the scan on Spark has come back for 610 s" in line["error"]
+    await rig.stop()
+
+
+@virtual
+async def test_drivers_that_only_wait_fail_the_table_in_the_end() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, idle_timeout_s=600.0, restarts_max=2)
+    fake.script += [goes_on_waiting] * 3
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED", within_s=3_600)
+    assert "failed 3 times in a row" in str(rig.row("orders")["reason"])
+    assert (len(fake.jobs), fake.running) == (3, 0)
+    await rig.stop()
+
+
+@virtual
+async def test_a_driver_whose_chunks_come_back_may_wait_for_the_outside_as_long_as_it_takes() -> (
+    None
+):
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, idle_timeout_s=600.0)
+
+    async def is_throttled_for_hours(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        yield spark.STARTED
+        for attempt in range(100):
+            await rig.clock.sleep(90)
+            yield Trouble(0, "Kafka is away", attempt)
+        async for report in spark.scans(driver):
+            yield report
+
+    fake.script.append(is_throttled_for_hours)
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"), within_s=12_000)
+    assert len(fake.jobs) == 1
     await rig.stop()
 
 
