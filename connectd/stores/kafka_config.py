@@ -16,8 +16,6 @@ import structlog
 
 from connectd.aio.clock import Clock
 from connectd.errors import BrokerUnavailableError, RetriableError, WorkerError
-from connectd.kafka.admin import KafkaAdmin
-from connectd.kafka.log import CompactedLog
 from connectd.kafka.tailing import LogRecord
 from connectd.model.cluster import (
     ClusterConfigState,
@@ -31,16 +29,16 @@ from connectd.model.record import EncodedRecord
 from connectd.model.states import TargetState
 from connectd.stores import config_log, topic_home
 from connectd.stores.config_log import ConfigLog
+from connectd.stores.kafka_store import KafkaStore
 from connectd.stores.topic_home import TopicHome
 
 _log = structlog.get_logger(__name__)
 
-CLOSE_S = 5.0
-"""How long ``close`` waits for appends that are under way."""
 
-
-class KafkaConfigStore:
+class KafkaConfigStore(KafkaStore):
     """Implements ``stores.protocols.ConfigStore`` on a compacted topic."""
+
+    RULES = topic_home.CONFIG_RULES
 
     def __init__(
         self, home: TopicHome, *, clock: Clock, on_failure: Callable[[WorkerError], None]
@@ -50,22 +48,11 @@ class KafkaConfigStore:
         Raises:
             ConfigError: a client setting is not accepted.
         """
+        give_up_ms = int(home.write_deadline_s * 1000)
+        super().__init__(home, clock=clock, on_failure=on_failure, give_up_ms=give_up_ms)
         self.on_change: Callable[[ClusterConfigState], None] | None = None
         self.on_restart: Callable[[RestartRequest], None] | None = None
         self.on_logger: Callable[[LoggerChange], None] | None = None
-        self._home = home
-        self._clock = clock
-        self._admin = KafkaAdmin(home.client, client_id=f"{home.client_id}-admin", clock=clock)
-        self._log = CompactedLog(
-            home.client,
-            topic=home.topic,
-            client_id=home.client_id,
-            admin=self._admin,
-            clock=clock,
-            on_records=self._on_records,
-            on_failure=on_failure,
-            give_up_ms=int(home.write_deadline_s * 1000),
-        )
         self._config_log = ConfigLog()
         self._snapshot = self._config_log.snapshot()
         self._is_open = False
@@ -74,26 +61,14 @@ class KafkaConfigStore:
 
     async def open(self) -> None:
         """See ``protocols.Store``."""
-        rules = topic_home.CONFIG_RULES
-        partitions = await topic_home.prepare(
-            self._home, rules, admin=self._admin, clock=self._clock
-        )
-        try:
-            await self._log.open(partitions, deadline_s=self._home.open_deadline_s)
-        except BrokerUnavailableError as error:
-            raise WorkerError(f"opening the config store: {error}") from error
+        await super().open()
         # Restarts and levels asked for in the past are history: what arrives from now on counts.
         self._is_open = True
 
     async def close(self) -> None:
         """See ``protocols.Store``."""
         self._is_open = False
-        await self._log.close(deadline_s=CLOSE_S)
-
-    @property
-    def is_available(self) -> bool:
-        """Whether the brokers answer, as far as the reader has found out."""
-        return self._log.is_available
+        await super().close()
 
     # --- reading ----------------------------------------------------------------------------
 

@@ -20,20 +20,16 @@ import structlog
 
 from connectd.aio.clock import Clock
 from connectd.errors import BrokerUnavailableError, ConnectdError, WorkerError
-from connectd.kafka.admin import KafkaAdmin
-from connectd.kafka.log import CompactedLog
 from connectd.kafka.page import SendResult
 from connectd.kafka.tailing import LogRecord
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.stores import offset_entries, offset_format, topic_home
+from connectd.stores.kafka_store import KafkaStore
 from connectd.stores.offset_entries import OffsetEntry
 from connectd.stores.offset_table import OffsetTable
 from connectd.stores.topic_home import TopicHome
 
 _log = structlog.get_logger(__name__)
-
-CLOSE_S = 5.0
-"""How long ``close`` waits for offsets that are on their way."""
 
 
 @dataclass(eq=False)
@@ -46,8 +42,10 @@ class _Page:
     )
 
 
-class KafkaOffsetStore:
+class KafkaOffsetStore(KafkaStore):
     """Implements ``stores.protocols.OffsetStore`` on a compacted topic."""
+
+    RULES = topic_home.OFFSET_RULES
 
     def __init__(
         self, home: TopicHome, *, clock: Clock, on_failure: Callable[[WorkerError], None]
@@ -59,45 +57,12 @@ class KafkaOffsetStore:
         Raises:
             ConfigError: a client setting is not accepted.
         """
-        self._home = home
-        self._clock = clock
-        self._admin = KafkaAdmin(home.client, client_id=f"{home.client_id}-admin", clock=clock)
-        self._log = CompactedLog(
-            home.client,
-            topic=home.topic,
-            client_id=home.client_id,
-            admin=self._admin,
-            clock=clock,
-            on_records=self._on_records,
-            on_failure=on_failure,
-        )
+        super().__init__(home, clock=clock, on_failure=on_failure)
         self._table = OffsetTable()
         self._next: _Page | None = None
         self._in_flight: _Page | None = None
         self._unread: dict[bytes, OffsetEntry] = {}
         self._unread_until: list[tuple[dict[int, int], _Page]] = []
-
-    # --- life -------------------------------------------------------------------------------
-
-    async def open(self) -> None:
-        """See ``protocols.Store``."""
-        rules = topic_home.OFFSET_RULES
-        partitions = await topic_home.prepare(
-            self._home, rules, admin=self._admin, clock=self._clock
-        )
-        try:
-            await self._log.open(partitions, deadline_s=self._home.open_deadline_s)
-        except BrokerUnavailableError as error:
-            raise WorkerError(f"opening the offset store: {error}") from error
-
-    async def close(self) -> None:
-        """See ``protocols.Store``."""
-        await self._log.close(deadline_s=CLOSE_S)
-
-    @property
-    def is_available(self) -> bool:
-        """Whether the brokers answer, as far as the reader has found out."""
-        return self._log.is_available
 
     # --- reading ----------------------------------------------------------------------------
 

@@ -17,20 +17,16 @@ import structlog
 
 from connectd.aio.clock import Clock
 from connectd.errors import BrokerUnavailableError, ConnectdError, ProduceError, WorkerError
-from connectd.kafka.admin import KafkaAdmin
-from connectd.kafka.log import CompactedLog
 from connectd.kafka.page import SendResult
 from connectd.kafka.tailing import LogRecord
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.status import Status, TopicStatus
 from connectd.stores import status_log, topic_home
+from connectd.stores.kafka_store import KafkaStore
 from connectd.stores.status_log import StatusTable, Subject, TopicKey
 from connectd.stores.topic_home import TopicHome
 
 _log = structlog.get_logger(__name__)
-
-CLOSE_S = 5.0
-"""How long ``close`` waits for statuses that are on their way."""
 
 GIVE_UP_MS = 5_000
 """After this a page is withdrawn, and its statuses are looked at again before they are repeated."""
@@ -49,8 +45,10 @@ class _Write:
     is_safe: bool = False
 
 
-class KafkaStatusStore:
+class KafkaStatusStore(KafkaStore):
     """Implements ``stores.protocols.StatusStore`` on a compacted topic."""
+
+    RULES = topic_home.STATUS_RULES
 
     def __init__(
         self, home: TopicHome, *, clock: Clock, on_failure: Callable[[WorkerError], None]
@@ -60,19 +58,7 @@ class KafkaStatusStore:
         Raises:
             ConfigError: a client setting is not accepted.
         """
-        self._home = home
-        self._clock = clock
-        self._admin = KafkaAdmin(home.client, client_id=f"{home.client_id}-admin", clock=clock)
-        self._log = CompactedLog(
-            home.client,
-            topic=home.topic,
-            client_id=home.client_id,
-            admin=self._admin,
-            clock=clock,
-            on_records=self._on_records,
-            on_failure=on_failure,
-            give_up_ms=GIVE_UP_MS,
-        )
+        super().__init__(home, clock=clock, on_failure=on_failure, give_up_ms=GIVE_UP_MS)
         self._table = StatusTable()
         self._wanted: dict[bytes, _Write] = {}
         self._in_flight: dict[bytes, _Write] = {}
@@ -81,28 +67,10 @@ class KafkaStatusStore:
         self._durable = asyncio.Event()
         self._durable.set()
 
-    # --- life -------------------------------------------------------------------------------
-
-    async def open(self) -> None:
-        """See ``protocols.Store``."""
-        rules = topic_home.STATUS_RULES
-        partitions = await topic_home.prepare(
-            self._home, rules, admin=self._admin, clock=self._clock
-        )
-        try:
-            await self._log.open(partitions, deadline_s=self._home.open_deadline_s)
-        except BrokerUnavailableError as error:
-            raise WorkerError(f"opening the status store: {error}") from error
-
     async def close(self) -> None:
         """See ``protocols.Store``."""
         self._is_closed = True
-        await self._log.close(deadline_s=CLOSE_S)
-
-    @property
-    def is_available(self) -> bool:
-        """Whether the brokers answer, as far as the reader has found out."""
-        return self._log.is_available
+        await super().close()
 
     # --- reading ----------------------------------------------------------------------------
 

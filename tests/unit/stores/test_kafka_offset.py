@@ -11,7 +11,7 @@ import pytest
 from connectd.aio.clock import LoopClock
 from connectd.errors import AccessDeniedError, BrokerUnavailableError, ProduceError, WorkerError
 from connectd.model.record import SourcePartition
-from connectd.stores import kafka_offset, topic_home
+from connectd.stores import kafka_store, topic_home
 from connectd.stores.kafka_offset import KafkaOffsetStore
 from connectd.stores.topic_home import TopicHome
 from tests.kit.virtual_time import run_virtual
@@ -37,7 +37,7 @@ def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
         return 1
 
     monkeypatch.setattr(topic_home, "prepare", prepare)
-    monkeypatch.setattr(kafka_offset, "CompactedLog", FakeLog)
+    monkeypatch.setattr(kafka_store, "CompactedLog", FakeLog)
 
 
 def run(work: Callable[[KafkaOffsetStore, FakeLog], Awaitable[None]]) -> None:

@@ -14,7 +14,7 @@ from connectd.errors import AccessDeniedError, ProduceError, RecordTooLargeError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status, TopicStatus
-from connectd.stores import kafka_status, status_log, topic_home
+from connectd.stores import kafka_store, status_log, topic_home
 from connectd.stores.kafka_status import RETRY_S, KafkaStatusStore
 from connectd.stores.topic_home import TopicHome
 from tests.kit.virtual_time import run_virtual
@@ -38,7 +38,7 @@ def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
         return 1
 
     monkeypatch.setattr(topic_home, "prepare", prepare)
-    monkeypatch.setattr(kafka_status, "CompactedLog", FakeLog)
+    monkeypatch.setattr(kafka_store, "CompactedLog", FakeLog)
 
 
 def run(work: Callable[[KafkaStatusStore, FakeLog], Awaitable[None]]) -> None:
