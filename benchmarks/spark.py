@@ -6,6 +6,8 @@ spark-submit with ``local[2]``, follows the driver, and stores the positions. Th
 and both scans share the machine's cores, which favours nobody and limits everybody.
 
 When the first page is asked for is told by the fake, so that start-up and rate can be told apart.
+With ``--page-ms`` a page takes so long to come, as it does over a network: what a scan does with
+that time shows in its rate.
 """
 
 from __future__ import annotations
@@ -160,6 +162,8 @@ def main() -> None:
     with rig.rig() as parts:
         parts.load_items("warm-up", max(1, options.items // 10))
         parts.load_items(TABLE, options.items)
+        if options.page_ms:
+            parts.fake.control.latency(operation="Scan", delay_s=options.page_ms / 1000)
         parts.run_connectd("scan", "warm-up", max(1, options.items // 10), **segments)
         daemon = _run(parts, options.items, {**segments, "init.sync.engine": "daemon"}, {})
         say(f"daemon: {daemon}")
@@ -170,7 +174,7 @@ def main() -> None:
             _spark_keys(options.chunk_seconds),
         )
         say(f"spark: {spark}")
-    print(json.dumps(result(daemon, spark, segments=options.segments)))
+    print(json.dumps(result(daemon, spark, segments=options.segments, page_ms=options.page_ms)))
 
 
 def _spark_keys(chunk_s: int) -> dict[str, str]:
@@ -262,7 +266,9 @@ def _records(bootstrap: str, topic: str) -> _Records:
     return _Records(count, size, keys)
 
 
-def result(daemon: ScanRun, spark: ScanRun, *, segments: int) -> dict[str, object]:
+def result(
+    daemon: ScanRun, spark: ScanRun, *, segments: int, page_ms: int = 0
+) -> dict[str, object]:
     """The last line.
 
     Raises:
@@ -293,6 +299,7 @@ def result(daemon: ScanRun, spark: ScanRun, *, segments: int) -> dict[str, objec
         "item_bytes": ITEM_BYTES,
         "record_bytes": round(spark.record_bytes / spark.records),
         "segments": segments,
+        "page_ms": page_ms,
         "versions": {
             name: version(name)
             for name in ("connectd", "pyspark", "confluent-kafka", "aiohttp", "msgspec", "orjson")
@@ -308,6 +315,7 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--items", type=int, default=2_000_000, help="items (2,000,000)")
     parser.add_argument("--segments", type=int, default=8, help="init.sync.segments (8)")
+    parser.add_argument("--page-ms", type=int, default=0, help="what a page takes to come (0)")
     parser.add_argument("--chunk-seconds", type=int, default=5, help="spark.chunk.seconds (5)")
     return parser.parse_args()
 

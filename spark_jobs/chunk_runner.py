@@ -2,6 +2,9 @@
 
 One thread decides and reports (``run``); each chunk has a thread that waits for Spark (``submit``).
 When the scan has failed, chunks under way are waited for: what they have done is reported too.
+
+A chunk of which nothing is known any more may go on to send as long as its lease lasts. The scan is
+finished once no such chunk is left.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Final
 
+from connectd.aio.clock import LoopClock, wall_ms
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.connectors.dynamodb.scan_reports import (
     Failed,
@@ -58,9 +62,13 @@ class ChunkRunner:
         report: Callable[[ScanReport], None],
         stop: threading.Event,
         aws_keys: dict[str, str] | None = None,
+        settle_s: float = 0.0,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """``job_text`` is what goes to the workers. ``stop`` ends ``run`` at once."""
+        """``job_text`` is what goes to the workers. ``stop`` ends ``run`` at once. ``settle_s``:
+        for how long after it was handed out a chunk that was lost may still write; 0 where lost
+        means dead.
+        """
         self._job = job
         self._job_text = job_text
         self._schedule = ChunkSchedule(job.segments, slots=slots)
@@ -71,7 +79,10 @@ class ChunkRunner:
         self._stop = stop
         self._aws_keys = aws_keys or {}
         self._patience_s = job.chunk_s + patience_s
-        self._running: dict[Future[ChunkResult], int] = {}
+        self._clock = LoopClock()
+        self._settle_s = settle_s
+        self._settled_at_s = time.monotonic()
+        self._running: dict[Future[ChunkResult], tuple[int, float]] = {}
         self._heard_at_s = time.monotonic()
         self._silences = 0
         self._consumed, self._items_read = 0.0, 0
@@ -86,7 +97,8 @@ class ChunkRunner:
                     return Failed(schedule.failure.error, schedule.failure.retriable)
                 self._start_chunks()
                 self._hear(schedule.wait_s(time.monotonic()))
-            return Finished() if schedule.is_finished else None
+            self._settle()
+            return Finished() if schedule.is_finished and not self._stop.is_set() else None
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -95,12 +107,15 @@ class ChunkRunner:
             order = ChunkOrder(
                 job=self._job_text,
                 position=position,
+                issued_ms=wall_ms(self._clock),
+                lease_s=self._job.lease_s,
                 aws_keys=self._aws_keys,
                 units_per_s=self._schedule.share(self._job.units_per_s),
                 item_bytes=self._item_bytes(),
                 file=self._job.files.get(position.segment),
             )
-            self._running[self._pool.submit(self._submit, order)] = position.segment
+            future = self._pool.submit(self._submit, order)
+            self._running[future] = position.segment, time.monotonic()
 
     def _item_bytes(self) -> float | None:
         """What an item measures: as found, or else as the daemon was told."""
@@ -116,7 +131,11 @@ class ChunkRunner:
             return
         done, _ = wait(self._running, timeout=wait_s, return_when=FIRST_COMPLETED)
         for future in done:
-            self._take(self._running.pop(future), future)
+            segment, issued_s = self._running.pop(future)
+            if future.exception() is not None or future.result().attempt:
+                # There may be another one of it that Spark has lost sight of.
+                self._settled_at_s = max(self._settled_at_s, issued_s + self._settle_s)
+            self._take(segment, future)
         self._complain_of_silence(heard=bool(done))
 
     def _take(self, segment: int, future: Future[ChunkResult]) -> None:
@@ -149,6 +168,21 @@ class ChunkRunner:
             )
         if result.error is not None and result.retriable:
             self._report(Trouble(segment, result.error, attempt))
+
+    def _settle(self) -> None:
+        """Wait until no chunk that was lost can write any more."""
+        left_s = self._settled_at_s - time.monotonic()
+        if left_s <= 0 or self._stop.is_set():
+            return
+        self._report(
+            Trouble(
+                None,
+                "all is scanned; a chunk that was lost may go on to send for "
+                f"{left_s:.0f} s, which are waited for",
+                1,
+            )
+        )
+        self._stop.wait(left_s)
 
     def _complain_of_silence(self, *, heard: bool) -> None:
         now_s = time.monotonic()

@@ -6,7 +6,9 @@ acknowledged makes room. ``SentPage`` counts the acknowledgements of one page: o
 records have all been heard of moves a position.
 
 A sender that could not deliver in time is thrown away (``discard``): what it still holds must not
-reach Kafka after the same records, read anew, have been sent by another one.
+reach Kafka after the same records, read anew, have been sent by another one. Each chunk has a time
+in which it may send (``chunk_lease``); behind that, and for the case that the process is stopped in
+mid chunk, the client itself gives up every record after a minute.
 
 librdkafka repeats itself in its log while a broker is away; the last thing it said is told with the
 chunk's failure instead.
@@ -15,36 +17,49 @@ chunk's failure instead.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from connectd.connectors.dynamodb.scan_lease import DELIVERY_S
 from connectd.errors import BrokerUnavailableError, ConfigError, ConnectdError, ProduceError
 from connectd.kafka import errors
-from connectd.model.record import Encoded, EncodedPage, RoutedRecord
-
-DELIVERY_S: Final = 60.0
-"""How long Kafka may take none of what a chunk sends, before the chunk is given up."""
+from connectd.model.record import Encoded, EncodedPage, EncodedRecord, RoutedRecord
+from spark_jobs.chunk_lease import ChunkLease
 
 _POLL_S: Final = 0.1
+_SLICE: Final = 64
+"""Records between two looks at the lease: a process may be stopped anywhere, for any time."""
+
+_TIMEOUT: Final = "message.timeout.ms"
 _DISCARD_S: Final = 0.5
 
 
 class SentPage:
-    """Records of one page on their way; ``failure`` is why the first one was not delivered."""
+    """Records of one page on their way; ``failure`` is why the first one was not delivered.
 
-    __slots__ = ("failure", "failure_count", "left", "size")
+    Those that the client gave up for lack of time are ``given_up``: whether they have arrived is
+    not known, and they are to be sent again.
+    """
 
-    def __init__(self, size: int) -> None:
+    __slots__ = ("failure", "failure_count", "given_up", "left", "may_give_up", "size")
+
+    def __init__(self, size: int, *, may_give_up: bool = False) -> None:
+        """``may_give_up``: the connector itself wants records to fail after a time."""
         self.size = self.left = size
-        self.failure_count = 0
+        self.failure_count = self.given_up = 0
         self.failure: ConnectdError | None = None
+        self.may_give_up = may_give_up
 
     def ack(self, error: KafkaError | None, message: Message) -> None:
         """Delivery callback of every record."""
         self.left -= 1
-        if error is not None:
+        if error is None:
+            return
+        if error.code() == KafkaError._MSG_TIMED_OUT and not self.may_give_up:
+            self.given_up += 1
+        else:
             self._count(error, message.topic() or "", message.key(), len(message))
 
     def refuse(self, error: KafkaException, record: RoutedRecord) -> None:
@@ -88,35 +103,49 @@ class ChunkSender:
         Raises:
             ConfigError: librdkafka does not accept a value.
         """
+        timeout_ms, own_ms = round(DELIVERY_S * 1000), int(settings.get(_TIMEOUT, "0"))
+        self._may_give_up = 0 < own_ms <= timeout_ms
+        conf = {**settings, "error_cb": self._on_error, "log_level": 0}
+        if not self._may_give_up:
+            conf[_TIMEOUT] = timeout_ms
         try:
-            self._producer = Producer({**settings, "error_cb": self._on_error, "log_level": 0})
+            self._producer = Producer(conf)
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
         self._delivery_s = delivery_s
+        self._lease: ChunkLease | None = None
         self._pages: list[SentPage] = []
         self._trouble = ""
+
+    def begin(self, lease: ChunkLease) -> None:
+        """Send for another chunk from now on, as long as its lease lasts."""
+        self._lease = lease
 
     def send(self, page: Encoded) -> SentPage:
         """Produce a page's records, in order.
 
         Raises:
             BrokerUnavailableError: the buffer stays full.
+            LeaseOverError: the chunk may not send any more.
             ProduceError: the producer has failed for good.
         """
-        sent = SentPage(len(page.records))
-        self._pages = [*(each for each in self._pages if each.left), sent]
+        sent = SentPage(len(page.records), may_give_up=self._may_give_up)
+        self._pages = [*(each for each in self._pages if each.left or each.given_up), sent]
         if isinstance(page, EncodedPage):
-            self._send_plain(page, sent)
+            for start in range(0, len(page.records), _SLICE):
+                self._check_lease()
+                self._send_plain(page.topic, page.records[start : start + _SLICE], sent)
         else:
             for record in page.records:
+                self._check_lease()
                 self._send_routed(record, sent)
         self._poll(0)
         return sent
 
-    def _send_plain(self, page: EncodedPage, sent: SentPage) -> None:
+    def _send_plain(self, topic: str, records: Sequence[EncodedRecord], sent: SentPage) -> None:
         """The direct path: hot, every instruction in here is paid per record."""
-        produce, ack, topic = self._producer.produce, sent.ack, page.topic
-        for key, value in page.records:
+        produce, ack = self._producer.produce, sent.ack
+        for key, value in records:
             try:
                 produce(topic, value, key, -1, ack)
             except (BufferError, KafkaException):
@@ -130,7 +159,8 @@ class ChunkSender:
             except BufferError:
                 patience = patience or _Patience(self._left(), self._delivery_s)
                 self._poll(_POLL_S)
-                if patience.is_over(self._left()):
+                self._check_lease()
+                if patience.is_over(self._left()) or self._has_given_up():
                     raise self._not_delivered() from None
                 continue
             except KafkaException as error:
@@ -154,19 +184,31 @@ class ChunkSender:
 
         Raises:
             BrokerUnavailableError: nothing was heard for too long.
+            LeaseOverError: the chunk may not wait any more.
             ProduceError: the producer has failed for good.
         """
         patience = _Patience(self._left(), self._delivery_s)
         for page in pages:
             while page.left:
                 self._flush()
+                if page.left:
+                    self._check_lease()
                 if patience.is_over(self._left()):
                     raise self._not_delivered()
+            if page.given_up:
+                raise self._not_delivered()
 
     def discard(self) -> None:
         """Forget everything that is not acknowledged; the sender is of no use after that."""
         self._producer.purge()
         self._producer.flush(_DISCARD_S)
+
+    def _check_lease(self) -> None:
+        if self._lease is not None:
+            self._lease.check()
+
+    def _has_given_up(self) -> bool:
+        return any(each.given_up for each in self._pages)
 
     def _left(self) -> int:
         """Records that nothing has been heard of."""

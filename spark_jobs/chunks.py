@@ -21,11 +21,14 @@ class ChunkOrder:
     ``aws_keys`` are those of the driver's environment, if the connector has keys of its own.
     ``units_per_s`` is this chunk's share of the read capacity, None: unlimited; ``item_bytes`` is
     what items have measured so far, None: unknown. ``file``: of an export,
-    the data file that is the segment.
+    the data file that is the segment. It was handed out at ``issued_ms`` by the driver's clock, and
+    may be worked at for ``lease_s`` from then on.
     """
 
     job: bytes = field(repr=False)
     position: SegmentPosition
+    issued_ms: int
+    lease_s: float
     aws_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     units_per_s: float | None = None
     item_bytes: float | None = None
@@ -37,8 +40,9 @@ class ChunkResult:
     """What became of a chunk. Everything before ``position`` is acknowledged by Kafka.
 
     ``error`` is why it ended early; ``retriable``: the same may work later. ``consumed`` counts
-    read capacity units, of pages too that are to be read again. See ``scan_reports.SegmentMoved``
-    for the rest.
+    read capacity units, of pages too that are to be read again. ``attempt``: how often Spark itself
+    has begun this order before; what became of those is not known. See
+    ``scan_reports.SegmentMoved`` for the rest.
     """
 
     position: SegmentPosition
@@ -51,3 +55,4 @@ class ChunkResult:
     ended_ms: int | None = None
     error: str | None = None
     retriable: bool = False
+    attempt: int = 0

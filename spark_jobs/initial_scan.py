@@ -13,20 +13,21 @@ the JVM is one order and one result.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
-from connectd.connectors.dynamodb import scan_job, scan_reports
+from connectd.connectors.dynamodb import scan_job, scan_lease, scan_reports
 from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
 from connectd.errors import ConfigError
@@ -51,6 +52,19 @@ _LOCAL_DEFAULTS: Final = {
     "spark.driver.host": "127.0.0.1",
 }
 """On this machine alone there is nobody to show anything to: no port is opened to others."""
+
+
+_ALWAYS: Final = {
+    # A second one of the same chunk, beside the first, would send everything twice.
+    "spark.speculation": "false",
+}
+
+_DEFAULTS: Final = {
+    "spark.master": "local[*]",
+    "spark.log.level": "WARN",
+    # A chunk that has failed is handed out anew by us, with a lease of its own.
+    "spark.task.maxFailures": "1",
+}
 
 
 class SparkLostError(Exception):
@@ -109,6 +123,7 @@ def scan_on(
         report=report,
         stop=stop,
         aws_keys=scan_job.aws_keys_of(os.environ),
+        settle_s=0.0 if is_local(context.master) else scan_lease.settle_s(job.lease_s),
     )
     return runner.run()
 
@@ -145,12 +160,19 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
 def _configured(conf: SparkConf, job: ScanJob) -> SparkConf:
     """What Spark was told, and what goes without saying."""
     conf.setAppName(f"connectd scan of {job.table} ({job.connector})")
-    conf.setIfMissing("spark.master", "local[*]")
-    conf.setIfMissing("spark.log.level", "WARN")
-    if (conf.get("spark.master") or "").startswith("local"):
+    for name, value in _ALWAYS.items():
+        conf.set(name, value)
+    for name, value in _DEFAULTS.items():
+        conf.setIfMissing(name, value)
+    if is_local(conf.get("spark.master")):
         for name, value in _LOCAL_DEFAULTS.items():
             conf.setIfMissing(name, value)
     return conf
+
+
+def is_local(master: str | None) -> bool:
+    """Whether all of Spark runs in processes that end with the driver."""
+    return (master or "").startswith("local")
 
 
 def _end(context: SparkContext, stop: threading.Event) -> None:
@@ -171,9 +193,7 @@ def _end(context: SparkContext, stop: threading.Event) -> None:
 
 def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
     try:
-        (result,) = (
-            context.parallelize([order], 1).mapPartitions(segment_scan.scan_chunks).collect()
-        )
+        (result,) = context.parallelize([order], 1).mapPartitions(_scan_chunks).collect()
     except (Py4JError, PySparkException, OSError) as error:
         if _has_ended(context):
             raise SparkEndedError(
@@ -182,6 +202,14 @@ def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
             ) from error
         raise SparkLostError(_java_text(error)) from error
     return result
+
+
+def _scan_chunks(orders: Iterable[ChunkOrder]) -> Iterator[ChunkResult]:
+    """In a Python worker: the chunk, and which attempt of Spark's it is."""
+    context = TaskContext.get()
+    attempt = 0 if context is None else context.attemptNumber()
+    for result in segment_scan.scan_chunks(orders):
+        yield dataclasses.replace(result, attempt=attempt)
 
 
 def _has_ended(context: SparkContext) -> bool:

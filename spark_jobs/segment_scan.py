@@ -8,7 +8,10 @@ the daemon's own: its client for DynamoDB, ``ScanPayload``, ``PageEncoding``, ``
 chunk at a time; clients, converters and producer are made once per process (``_tools``).
 
 A result's position is never further than what Kafka has acknowledged, page by page from the
-beginning of the chunk, whatever else went wrong.
+beginning of the chunk, whatever else went wrong. One page is asked for ahead, while the one before
+it is converted and sent; what is asked for is also sent, so that no read capacity is wasted.
+
+Nothing is sent after the chunk's lease (``chunk_lease``): what is under way then is dropped.
 """
 
 from __future__ import annotations
@@ -25,12 +28,14 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import LoopClock, wall_ms
+from connectd.aio.jobs import Ahead
 from connectd.connectors.dynamodb.decode import Raw, ScanPage, decode_scan_page
 from connectd.connectors.dynamodb.envelope import InitSyncState
 from connectd.connectors.dynamodb.export_files import DataFile
 from connectd.connectors.dynamodb.offsets import SegmentPosition
 from connectd.connectors.dynamodb.pacing import ScanPacer
 from connectd.connectors.dynamodb.payload import ScanPayload
+from connectd.connectors.dynamodb.scan_lease import DELIVERY_S
 from connectd.errors import (
     BrokerUnavailableError,
     ConnectdError,
@@ -43,7 +48,8 @@ from connectd.errors import (
 from connectd.model.record import Encoded
 from connectd.pipeline.encoding import PageEncoding
 from spark_jobs import export_chunk
-from spark_jobs.chunk_sending import DELIVERY_S, SentPage
+from spark_jobs.chunk_lease import ChunkLease, LeaseOverError
+from spark_jobs.chunk_sending import SentPage
 from spark_jobs.chunk_tools import ChunkTools, open_tools
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 
@@ -84,14 +90,21 @@ class _Worker:
         except ConnectdError as error:
             retriable = isinstance(error, RetriableError)
             return ChunkResult(order.position, error=describe(error), retriable=retriable)
-        return await chunk.run()
+        try:
+            return await chunk.run()
+        except BaseException:
+            await self._drop_tools()  # nobody looks after what the producer still holds
+            raise
+
+    async def _drop_tools(self) -> None:
+        tools, self._tools = self._tools, None
+        if tools is not None:
+            await tools.close()
 
     async def _tools_for(self, order: ChunkOrder) -> ChunkTools:
         whose = (order.job, dict(order.aws_keys))
         if self._tools is None or self._whose != whose:
-            if self._tools is not None:
-                await self._tools.close()
-                self._tools = None
+            await self._drop_tools()
             self._tools, self._whose = await open_tools(order, LoopClock()), whose
         return self._tools
 
@@ -121,6 +134,7 @@ class ChunkScan:
         self._from = order.position
         self._file = order.file
         self._clock = tools.clock
+        self._lease = ChunkLease(order, tools.clock)
         self._pacer = None
         if order.units_per_s is not None:
             self._pacer = ScanPacer(
@@ -130,7 +144,7 @@ class ChunkScan:
                 item_bytes=order.item_bytes,
                 is_consistent=job.consistent_read,
             )
-        self._ends_at_s = tools.clock.monotonic() + job.chunk_s
+        self._ends_at_s = self._end_s(job.chunk_s)
         self._items_left = sys.maxsize if job.chunk_items is None else job.chunk_items
         self._pages: list[_Page] = []
         self._items_read = 0
@@ -140,17 +154,24 @@ class ChunkScan:
     async def run(self) -> ChunkResult:
         """Scan until the chunk is full, the segment ends, or something fails."""
         failure: ConnectdError | None = None
+        self._tools.sender.begin(self._lease)
         try:
-            await self._scan()
+            self._lease.check()
+            async with asyncio.timeout(self._lease.left_s) as lease:
+                await self._scan()
         except ConnectdError as error:
             failure = error
+        except TimeoutError:
+            if not lease.expired():
+                raise
+            failure = self._lease.over()
         try:
             self._tools.sender.wait_delivered(page.sent for page in self._pages)
         except ConnectdError as error:
             failure = failure or error
         failure = failure or self._delivery_failure()
         result = self._result()
-        if isinstance(failure, BrokerUnavailableError | ProduceError):
+        if isinstance(failure, BrokerUnavailableError | LeaseOverError | ProduceError):
             self._tools.renew_sender()  # after the count: what is thrown away is not acknowledged
         if failure is not None:
             result = dataclasses.replace(
@@ -167,16 +188,27 @@ class ChunkScan:
         async with contextlib.aclosing(pages):
             async for items, after in pages:
                 await self._send(items, after)
-                self._items_left -= len(items)
-                if self._items_left <= 0 or self._clock.monotonic() >= self._ends_at_s:
-                    break
+
+    def _end_s(self, duration_s: float) -> float:
+        """When a chunk of that length ends; what it has sent then has time to be acknowledged."""
+        return self._clock.monotonic() + min(duration_s, self._lease.left_s / 2)
+
+    def _has_room_after(self, items: int) -> bool:
+        """Whether the chunk goes on behind a page of so many items, which is here."""
+        self._items_left -= items
+        return self._items_left > 0 and self._clock.monotonic() < self._ends_at_s
 
     async def _table_pages(self) -> _Pages:
         position = self._from
-        while not position.is_finished:
-            page = await self._read(position)
-            position = position.after_page(page.last_evaluated_key, len(page.items))
-            yield page.items, position
+        async with Ahead[ScanPage]() as reading:
+            if not position.is_finished:
+                await reading.begin(self._read(position))
+            while reading.has_begun:
+                page = await reading.take()
+                position = position.after_page(page.last_evaluated_key, len(page.items))
+                if self._has_room_after(len(page.items)) and not position.is_finished:
+                    await reading.begin(self._read(position))
+                yield page.items, position
 
     async def _file_pages(self, file: DataFile) -> _Pages:
         """The chunk's time begins when the file is here, and is not short beside the fetching."""
@@ -184,10 +216,12 @@ class ChunkScan:
         async with export_chunk.fetched(self._tools, file) as (where, content):
             fetch_s = self._clock.monotonic() - began_s
             chunk_s = max(self._job.chunk_s, min(export_chunk.CHUNK_MAX_S, 9 * fetch_s))
-            self._ends_at_s = self._clock.monotonic() + chunk_s
+            self._ends_at_s = self._end_s(chunk_s)
             for items, after in export_chunk.pages(self._job, where, content, file, self._from):
                 self._items_read += len(items)
                 yield items, after
+                if not self._has_room_after(len(items)):
+                    return
 
     async def _read(self, position: SegmentPosition) -> ScanPage:
         failures = 0
@@ -308,7 +342,7 @@ class ChunkScan:
             )
 
     def _is_done(self, page: _Page) -> bool:
-        if page.is_cut or page.sent.left:
+        if page.is_cut or page.sent.left or page.sent.given_up:
             return False
         return not page.sent.failure_count or self._tools.policy.tolerates_all
 

@@ -14,11 +14,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from connectd.errors import InvariantError
 
 T = TypeVar("T")
+
+_BEGINNING_TURNS: Final = 5
+"""Turns of the loop that a request over a connection that is open takes at most to be written."""
 
 OnFailure = Callable[[str, BaseException], None]
 
@@ -132,6 +135,52 @@ class JobGroup:
     def statistics(self) -> JobStatistics:
         """What runs and what ended."""
         return JobStatistics(tuple(sorted(self._jobs)), self._finished, self._failed)
+
+
+class Ahead(Generic[T]):
+    """Work that begins before its result is wanted, one piece at a time.
+
+    Leaving the block drops what was begun and not taken.
+    """
+
+    def __init__(self) -> None:
+        self._work: asyncio.Future[T] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is something to take."""
+        return self._work is not None
+
+    async def begin(self, work: Coroutine[Any, Any, T]) -> None:
+        """Begin it, and let it come to where it waits for the outside.
+
+        The loop may be kept busy from now on, as it is while a page is converted: what the outside
+        does meanwhile costs no time.
+        """
+        if self._work is not None:
+            work.close()
+            raise InvariantError("what was begun before has not been taken")
+        self._work = asyncio.ensure_future(work)
+        for _ in range(_BEGINNING_TURNS):
+            await asyncio.sleep(0)
+
+    async def take(self) -> T:
+        """Its result, or what it raised."""
+        work, self._work = self._work, None
+        if work is None:
+            raise InvariantError("nothing has begun")
+        try:
+            return await work
+        finally:
+            work.cancel()  # nobody else waits for it; no effect on what is done
 
 
 async def wait_first(*works: Coroutine[Any, Any, Any]) -> None:

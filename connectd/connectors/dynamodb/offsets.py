@@ -47,7 +47,8 @@ class TableState:
 
     ``start_key`` is DynamoDB's JSON (only the Java connector keeps it here). ``stream_arn`` tells
     our own states from the Java connector's. ``resyncs`` counts gaps repaired in a row, ``gaps``
-    all gaps ever found, ``gap_ms`` is the time of the last one.
+    all gaps ever found, ``gap_ms`` is the time of the last one. ``spark_settle_ms``: executors of a
+    cluster read for this INIT_SYNC, and may write for so long after the life that started them.
 
     An INIT_SYNC from an export names its bucket from the beginning, its ARN once it is requested,
     and ``export_ms``, the moment whose picture it is. Its segments are the export's data files:
@@ -65,6 +66,7 @@ class TableState:
     stream_arn: str | None = None
     table_id: str | None = None
     total_segments: int | None = None
+    spark_settle_ms: int | None = None
     resyncs: int = 0
     gaps: int = 0
     gap_ms: int | None = None
@@ -107,6 +109,7 @@ class TableState:
             "stream_arn": self.stream_arn,
             "table_id": self.table_id,
             "total_segments": self.total_segments,
+            "spark_settle_ms": self.spark_settle_ms,
             "resyncs": self.resyncs or None,
             "gaps": self.gaps or None,
             "gap_ms": self.gap_ms,
@@ -138,6 +141,7 @@ class TableState:
             stream_arn=read.optional_text("stream_arn"),
             table_id=read.optional_text("table_id"),
             total_segments=read.optional_number("total_segments"),
+            spark_settle_ms=read.optional_number("spark_settle_ms"),
             resyncs=read.optional_number("resyncs") or 0,
             gaps=read.optional_number("gaps") or 0,
             gap_ms=read.optional_number("gap_ms"),

@@ -98,6 +98,7 @@ def new_scan(
             else segments_for(description.size_bytes, config.scan.segments, on_spark=on_spark)
         ),
         export_bucket=config.scan.export.bucket if is_export else None,
+        spark_settle_ms=after.spark_settle_ms if after else None,
         gaps=after.gaps if after else 0,
         gap_ms=after.gap_ms if after else None,
         resyncs=after.resyncs if after else 0,

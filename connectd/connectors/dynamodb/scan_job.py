@@ -24,6 +24,7 @@ from connectd.aws.settings import AwsSettings
 from connectd.configdef import topic_creation
 from connectd.configdef.connector import TOPIC_CREATION_PREFIX
 from connectd.configdef.topic_creation import TopicRules
+from connectd.connectors.dynamodb import scan_lease
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings
 from connectd.connectors.dynamodb.export_files import DataFile
 from connectd.connectors.dynamodb.job_members import Members
@@ -75,8 +76,9 @@ class ScanJob:
     admin client under Java's names. ``creates_topics``: the worker lets connectors create topics.
     ``page_size`` 0: pages of 1 MB. ``units_per_s``: read capacity for the whole scan, None:
     unlimited; ``item_bytes``: what an item measures on average, None: unknown. A chunk ends after
-    about ``chunk_s`` seconds or ``chunk_items`` items. ``parallelism``: chunks at once, None: as
-    many as Spark has slots. ``files``: of an export, the data file of each segment.
+    about ``chunk_s`` seconds or ``chunk_items`` items, and may send for ``lease_s``
+    (``scan_lease``). ``parallelism``: chunks at once, None: as many as Spark has slots. ``files``:
+    of an export, the data file of each segment.
     """
 
     connector: str
@@ -101,6 +103,7 @@ class ScanJob:
     units_per_s: float | None = None
     item_bytes: float | None = None
     chunk_s: float = 5.0
+    lease_s: float = scan_lease.lease_s(5.0)
     chunk_items: int | None = None
     parallelism: int | None = None
     files: Mapping[int, DataFile] = field(default_factory=dict, repr=False)
@@ -189,6 +192,7 @@ class ScanJob:
             units_per_s=read.optional_number("units_per_s"),
             item_bytes=read.optional_number("item_bytes"),
             chunk_s=read.number("chunk_s"),
+            lease_s=read.number("lease_s"),
             chunk_items=read.optional_whole_number("chunk_items"),
             parallelism=read.optional_whole_number("parallelism"),
             files=dict(

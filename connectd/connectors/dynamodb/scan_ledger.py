@@ -3,6 +3,10 @@
 Owns the positions of all segments in this life, the picture of the scan (``scan_progress``), and
 its end: the table state says FINISHED once that is durable, and the segments are removed behind it.
 Used on the event loop.
+
+What has read for a scan and is out of reach may still write: executors of a cluster. The scan is
+not over before that is over too (``settle_after``), over the end of this process as well
+(``share``; see ``scan_lease``).
 """
 
 from __future__ import annotations
@@ -47,6 +51,7 @@ class ScanLedger:
         }
         self._items = sum(each.count for each in self._positions.values())
         self._end_ms: int | None = None
+        self._settled_s = scope.clock.monotonic() + (state.spark_settle_ms or 0) / 1000
         self._is_too_old = False
         self.progress = scope.progress.scan = ScanProgress(
             engine,
@@ -78,6 +83,19 @@ class ScanLedger:
         self._show()
         self._check_age()
 
+    async def share(self, settle_s: float) -> None:
+        """Let executors of a cluster read, which may write for so long after this life's end."""
+        settle_ms = round(settle_s * 1000)
+        if self.state.spark_settle_ms != settle_ms:
+            self.state = replace(self.state, spark_settle_ms=settle_ms)
+            await self._scope.queue.commit(
+                table_partition(self._scope.table), self.state.to_offset()
+            )
+
+    def settle_after(self, settle_s: float) -> None:
+        """Something that is out of reach may write for so long from now on."""
+        self._settled_s = max(self._settled_s, self._scope.clock.monotonic() + settle_s)
+
     def end_at(self, end_ms: int) -> None:
         """The scan has ended then: its last record has said so."""
         self._end_ms = end_ms
@@ -92,6 +110,7 @@ class ScanLedger:
             init_sync_end_ms=self._end_ms,
             init_sync_count=count,
             start_key=None,
+            spark_settle_ms=None,
         )
 
     def batch(self, plan: TablePlan, items: Sequence[Raw], after: SegmentPosition) -> RecordBatch:
@@ -117,12 +136,30 @@ class ScanLedger:
 
     async def finish(self) -> TableState:
         """Make the end durable, which that of all segments must be, and forget the segments."""
+        await self._settle()
         queue, table = self._scope.queue, self._scope.table
         finished = self.finished_state(self._items)
         await queue.commit(table_partition(table), finished.to_offset())
         for segment in self._positions:
             queue.put(Seal(segment_partition(table, segment), REMOVED))
         return finished
+
+    async def _settle(self) -> None:
+        left_s = self._settled_s - self._scope.clock.monotonic()
+        if left_s <= 0:
+            return
+        progress, note = self._scope.progress, self._scope.progress.note
+        progress.note = (
+            "all is scanned; executors of Spark that are out of reach may go on to send for "
+            f"{left_s:.0f} s, which are waited for before the stream is followed"
+        )
+        _log.info(
+            "INIT_SYNC waits until no executor of Spark can send any more",
+            table=self._scope.table,
+            wait_s=round(left_s, 1),
+        )
+        await self._scope.clock.sleep(left_s)
+        progress.note = note
 
     def _show(self) -> None:
         self._scope.progress.items_scanned = self._items

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from connectd.connectors.dynamodb import export_sync, scan, scan_job
+from connectd.connectors.dynamodb import export_sync, scan, scan_job, scan_lease
 from connectd.connectors.dynamodb.config import ScanEngine, ScanSettings
 from connectd.connectors.dynamodb.export_reader import ExportReader
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
@@ -232,4 +232,7 @@ def make_job(
         units_per_s=scan.units_per_s(scope.config.scan, description),
         item_bytes=scan.item_bytes(description),
         chunk_s=engine.settings.chunk_s,
+        lease_s=scan_lease.lease_s(
+            engine.settings.chunk_s, is_export=state.export_bucket is not None
+        ),
     )

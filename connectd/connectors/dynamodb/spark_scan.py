@@ -10,6 +10,9 @@ happens to driver, executors or this process, the next driver gets the segments 
 * A driver of which nothing comes back for ``spark.idle.timeout.ms`` counts as failed, whatever it
   says meanwhile. That it waits is no sign of life of its executors; a chunk that has come back is,
   also one whose table is throttled or whose Kafka is away: another driver would find the same.
+* A driver on a cluster that ends without having finished may leave executors behind. Another one
+  is started meanwhile, for what they send is only old; the scan is not over before they can send
+  no more, since the stream's records must come last (``scan_lease``).
 * While the connector is paused there is no driver; on resume another one goes on.
 * Leaving ``run``, for whatever reason, ends the driver and all that belongs to it.
 """
@@ -24,6 +27,7 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.jobs import run_unless, wait_first
+from connectd.connectors.dynamodb import scan_lease
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.position_flow import PositionFlow
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -89,6 +93,8 @@ class SparkScan:
         Raises:
             FatalTaskError: Spark cannot do it; TableGoneError: there is no such table any more.
         """
+        if not self._spark.settings.is_local and self._ledger.unfinished():
+            await self._ledger.share(self._settle_s())
         failures = 0
         while self._ledger.unfinished():
             await self._resumed()
@@ -157,7 +163,16 @@ class SparkScan:
             RetriableError: it has failed, another one may not.
             FatalTaskError: another one would fail as well.
         """
-        job = self._make_job(tuple(self._ledger.unfinished()))
+        try:
+            await self._follow_driver(self._make_job(tuple(self._ledger.unfinished())))
+        finally:
+            if not self._spark.settings.is_local and not isinstance(self._last_word, Finished):
+                self._ledger.settle_after(self._settle_s())
+
+    def _settle_s(self) -> float:
+        return scan_lease.settle_s(self._make_job(()).lease_s)
+
+    async def _follow_driver(self, job: ScanJob) -> None:
         clock, table = self._scope.clock, self._scope.table
         self._last_word, self._is_asked_to_end = None, False
         self._heard_s = self._came_back_s = clock.monotonic()

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from connectd.aio.jobs import JobEndedError, JobGroup, wait_first
-from connectd.errors import InvariantError
+from connectd.aio.jobs import Ahead, JobEndedError, JobGroup, wait_first
+from connectd.errors import ConfigError, InvariantError
 from tests.kit.virtual import virtual
 
 
@@ -231,3 +231,72 @@ async def test_cancelling_a_wait_for_the_first_cancels_all() -> None:
         async with asyncio.timeout(1.0):
             await wait_first(sleep_for_ever(), _until(release))
     assert len(asyncio.all_tasks()) == 1
+
+
+@virtual
+async def test_work_that_began_ahead_is_under_way_while_the_loop_is_busy() -> None:
+    steps: list[str] = []
+
+    async def ask() -> int:
+        steps.append("asked")
+        await asyncio.sleep(5)
+        return 7
+
+    async with Ahead[int]() as ahead:
+        assert not ahead.has_begun
+        await ahead.begin(ask())
+        steps.append("busy")
+        assert ahead.has_begun
+        assert await ahead.take() == 7
+        assert not ahead.has_begun
+
+    assert steps == ["asked", "busy"]
+
+
+@virtual
+async def test_what_work_ahead_raises_is_raised_when_it_is_taken() -> None:
+    async def ask() -> None:
+        raise ConfigError("no")
+
+    async with Ahead[None]() as ahead:
+        await ahead.begin(ask())
+        with pytest.raises(ConfigError):
+            await ahead.take()
+
+
+@virtual
+async def test_work_ahead_that_nobody_takes_is_dropped_with_the_block() -> None:
+    ended: list[str] = []
+
+    async def ask() -> None:
+        try:
+            await asyncio.sleep(1_000)
+        finally:
+            ended.append("dropped")
+
+    async with Ahead[None]() as ahead:
+        await ahead.begin(ask())
+        with pytest.raises(InvariantError):
+            await ahead.begin(ask())
+    assert ended == ["dropped"]
+
+
+@virtual
+async def test_work_ahead_ends_with_the_one_who_waits_for_it() -> None:
+    ended: list[str] = []
+
+    async def ask() -> None:
+        try:
+            await asyncio.sleep(1_000)
+        finally:
+            ended.append("dropped")
+
+    async with Ahead[None]() as ahead:
+        await ahead.begin(ask())
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await ahead.take()
+    with pytest.raises(InvariantError, match="nothing has begun"):
+        await ahead.take()
+
+    assert ended == ["dropped"]

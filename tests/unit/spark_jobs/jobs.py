@@ -11,6 +11,7 @@ from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.model.record import ConverterSpec
+from spark_jobs.chunks import ChunkOrder
 
 START_MS = 1_700_000_000_000
 JSON = ConverterSpec(
@@ -22,6 +23,16 @@ JSON = ConverterSpec(
 def positions(count: int) -> tuple[SegmentPosition, ...]:
     """The beginnings of all segments of a scan."""
     return tuple(SegmentPosition(number, count, START_MS) for number in range(count))
+
+
+NOW_MS = 1_800_000_000_000
+"""When orders are handed out, by the clocks of tests."""
+
+
+def an_order(position: SegmentPosition, **changes: Any) -> ChunkOrder:
+    """An order for a chunk that has a minute."""
+    made = ChunkOrder(b"", position, issued_ms=NOW_MS, lease_s=60.0)
+    return dataclasses.replace(made, **changes)
 
 
 def job(segments: int = 3, **changes: Any) -> ScanJob:

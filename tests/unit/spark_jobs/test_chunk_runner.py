@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from connectd.aio.clock import LoopClock, wall_ms
 from connectd.connectors.dynamodb.scan_reports import (
     Failed,
     Finished,
@@ -21,7 +23,7 @@ from spark_jobs.chunk_runner import ChunkRunner, SparkEndedError
 from spark_jobs.chunk_schedule import LOST_MAX
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 from spark_jobs.job_file import text_for_workers
-from tests.unit.spark_jobs.jobs import job
+from tests.unit.spark_jobs.jobs import an_order, job
 
 Submit = Callable[[ChunkOrder], ChunkResult]
 
@@ -35,7 +37,13 @@ class _Run:
     """One run with its reports."""
 
     def __init__(
-        self, submit: Submit, *, slots: int = 2, patience_s: float = 60.0, **changes: Any
+        self,
+        submit: Submit,
+        *,
+        slots: int = 2,
+        patience_s: float = 60.0,
+        settle_s: float = 0.0,
+        **changes: Any,
     ) -> None:
         left = changes.pop("left", None)
         made = job(**changes)
@@ -52,6 +60,7 @@ class _Run:
             stop=self.stop,
             aws_keys={"AWS_ACCESS_KEY_ID": "a"},
             patience_s=patience_s,
+            settle_s=settle_s,
         )
         self.run = runner.run
 
@@ -237,5 +246,54 @@ def test_orders_carry_the_share_the_keys_and_what_items_have_measured() -> None:
 
 
 def test_orders_show_no_secret() -> None:
-    order = ChunkOrder(b"hunter2", job().segments[0], {"AWS_SECRET_ACCESS_KEY": "hunter2"})
+    order = an_order(
+        job().segments[0], job=b"hunter2", aws_keys={"AWS_SECRET_ACCESS_KEY": "hunter2"}
+    )
     assert "hunter2" not in repr(order)
+
+
+def test_a_chunk_is_handed_out_with_the_moment_and_its_lease() -> None:
+    orders: list[ChunkOrder] = []
+
+    def submit(order: ChunkOrder) -> ChunkResult:
+        orders.append(order)
+        return _chunk(order)
+
+    before_ms = wall_ms(LoopClock())
+    assert _Run(submit, lease_s=77.0).run() == Finished()
+    issued = [each.issued_ms for each in orders]
+    assert before_ms <= min(issued) <= max(issued) <= wall_ms(LoopClock())
+    assert {each.lease_s for each in orders} == {77.0}
+
+
+@pytest.mark.parametrize("is_repeated", [True, False])
+def test_a_scan_is_not_finished_while_a_chunk_that_was_lost_may_still_send(
+    is_repeated: bool,
+) -> None:
+    """Lost to the driver, or to Spark, which began it once more by itself."""
+    began = itertools.count()
+
+    def submit(order: ChunkOrder) -> ChunkResult:
+        if next(began):
+            return _chunk(order, last=1)
+        if is_repeated:
+            return dataclasses.replace(_chunk(order, last=1), attempt=1)
+        raise RuntimeError("the executor is lost")
+
+    run = _Run(submit, segments=1, settle_s=3_600.0)
+
+    def stop_when_it_waits() -> None:
+        if "was lost may go on" in str(run.reports[-1]):
+            run.stop.set()
+
+    run.on_trouble = stop_when_it_waits
+    assert run.run() is None
+    assert run.of(SegmentMoved)[-1].position.is_finished
+    (trouble,) = [each for each in run.of(Trouble) if each.segment is None]
+    assert re.search(r"may go on to send for 3[56]\d\d s", trouble.error)
+
+
+def test_a_scan_without_losses_is_finished_at_once() -> None:
+    run = _Run(_chunk, settle_s=3_600.0)
+    assert run.run() == Finished()
+    assert run.of(Trouble) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from confluent_kafka import KafkaError
@@ -15,6 +16,7 @@ from connectd.errors import (
 )
 from connectd.kafka import clientconf
 from connectd.model.record import EncodedPage, EncodedRecord, RoutedPage, RoutedRecord
+from spark_jobs.chunk_lease import ChunkLease, LeaseOverError
 from spark_jobs.chunk_sending import ChunkSender
 from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, PRODUCE, MockCluster, mock_cluster
 
@@ -128,3 +130,62 @@ def test_what_is_discarded_never_arrives(cluster: MockCluster) -> None:
 def test_settings_that_librdkafka_refuses_are_a_config_error() -> None:
     with pytest.raises(ConfigError, match="creating a producer"):
         ChunkSender({"no.such.setting": "1"})
+
+
+class Lease:
+    """It is over after so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.left = looks
+
+    def check(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise LeaseOverError("too late")
+
+
+def test_nothing_is_sent_after_the_lease_and_what_was_not_sent_never_arrives(
+    cluster: MockCluster,
+) -> None:
+    sender = _sender(cluster, linger_ms="1000")
+    sender.begin(cast("ChunkLease", Lease(3)))
+    with pytest.raises(LeaseOverError):
+        sender.send(_page(1000))
+    sender.discard()
+    fresh = _sender(cluster)
+    fresh.wait_delivered([fresh.send(EncodedPage("orders", [(b"last", b"x")]))])
+    keys = [message.key() for message in cluster.records("orders", 1, 1)]
+    assert keys == [b"last"]
+
+
+def test_the_lease_ends_the_wait_for_a_broker_that_is_away(cluster: MockCluster) -> None:
+    cluster.go_away()
+    sender = _sender(cluster)
+    sender.begin(cast("ChunkLease", Lease(3)))
+    page = sender.send(_page(1))
+    with pytest.raises(LeaseOverError):
+        sender.wait_delivered([page])
+    sender.discard()
+
+
+def test_a_record_that_the_client_gives_up_is_no_record_that_kafka_refuses(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_jobs.chunk_sending.DELIVERY_S", 0.5)
+    cluster.go_away()
+    sender = _sender(cluster)
+    page = sender.send(_page(3))
+    with pytest.raises(BrokerUnavailableError):
+        sender.wait_delivered([page])
+    assert (page.given_up, page.failure_count) == (3, 0)
+    sender.discard()
+
+
+def test_records_that_the_connector_lets_fail_after_a_time_fail(cluster: MockCluster) -> None:
+    cluster.go_away()
+    sender = _sender(cluster, delivery_timeout_ms="300", linger_ms="0")
+    page = sender.send(_page(3))
+    sender.wait_delivered([page])
+    assert (page.given_up, page.failure_count) == (0, 3)
+    assert isinstance(page.failure, ProduceError)
+    sender.discard()

@@ -28,14 +28,15 @@ from connectd.errors import (
 from connectd.model.record import Encoded, EncodedPage, EncodedRecord
 from connectd.pipeline.tolerance import ErrorPolicy
 from spark_jobs import chunk_tools
+from spark_jobs.chunk_lease import ChunkLease
 from spark_jobs.chunk_sending import ChunkSender, SentPage
 from spark_jobs.chunk_tools import ChunkTools
-from spark_jobs.chunks import ChunkOrder, ChunkResult
+from spark_jobs.chunks import ChunkResult
 from spark_jobs.job_file import text_for_workers
 from spark_jobs.segment_scan import ChunkScan
 from tests.component.dynamodb.exports import data_file
 from tests.kit.virtual_time import run_virtual
-from tests.unit.spark_jobs.jobs import START_MS, job
+from tests.unit.spark_jobs.jobs import START_MS, an_order, job
 
 KEY = "some/AWSDynamoDB/1/data/a.json.gz"
 
@@ -63,6 +64,9 @@ class Sender:
     def __init__(self) -> None:
         self.pages: list[Encoded] = []
         self.acked_max = 1_000
+
+    def begin(self, lease: ChunkLease) -> None:
+        lease.check()
 
     def send(self, page: Encoded) -> SentPage:
         self.pages.append(page)
@@ -116,7 +120,9 @@ class Rig:
                 clients=cast("AwsClients", _Clients(self.s3)),
                 sender=cast("ChunkSender", self.sender),
             )
-            return await ChunkScan(tools, ChunkOrder(b"", self.position, file=self.file)).run()
+            return await ChunkScan(
+                tools, an_order(self.position, file=self.file, lease_s=905.0)
+            ).run()
 
         result = run_virtual(run())
         self.position = result.position

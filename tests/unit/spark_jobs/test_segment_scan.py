@@ -29,13 +29,14 @@ from connectd.model.record import ConverterSpec, Encoded, EncodedPage
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.tolerance import ErrorPolicy
 from spark_jobs import chunk_tools
+from spark_jobs.chunk_lease import ChunkLease
 from spark_jobs.chunk_sending import ChunkSender, SentPage
 from spark_jobs.chunk_tools import ChunkTools
-from spark_jobs.chunks import ChunkOrder, ChunkResult
+from spark_jobs.chunks import ChunkResult
 from spark_jobs.segment_scan import ChunkScan, describe
 from tests.kit import items
 from tests.kit.virtual_time import run_virtual
-from tests.unit.spark_jobs.jobs import job
+from tests.unit.spark_jobs.jobs import NOW_MS, an_order, job
 
 
 class Table:
@@ -74,10 +75,15 @@ class Sender:
         self.pages: list[tuple[Encoded, SentPage]] = []
         self.failures: dict[int, ConnectdError] = {}
         self.acked_max = 1_000
+        self.given_up_from = 1_000
         self.error_on_send: ConnectdError | None = None
         self.is_discarded = False
 
+    def begin(self, lease: ChunkLease) -> None:
+        self.lease = lease
+
     def send(self, page: Encoded) -> SentPage:
+        self.lease.check()
         if self.error_on_send is not None:
             raise self.error_on_send
         sent = SentPage(len(page.records))
@@ -89,6 +95,9 @@ class Sender:
             if index >= self.acked_max:
                 raise BrokerUnavailableError("nothing is acknowledged")
             sent.left = 0
+            if index >= self.given_up_from:
+                sent.given_up = sent.size
+                raise BrokerUnavailableError("given up")
             if index in self.failures:
                 sent.failure_count, sent.failure = 1, self.failures[index]
 
@@ -108,6 +117,8 @@ class Rig:
         self.job: ScanJob = job(**{"segments": 2, **changes})
         self.units_per_s: float | None = None
         self.item_bytes: float | None = None
+        self.lease_s = 10_000.0
+        self.issued_ms = NOW_MS
         self.ended_at_s = 0.0
         self.converters: Converters = chunk_tools.make_converters(self.job)
 
@@ -124,9 +135,10 @@ class Rig:
                 clients=cast("AwsClients", _Clients(self.table)),
                 sender=cast("ChunkSender", self.sender),
             )
-            order = ChunkOrder(
-                b"",
+            order = an_order(
                 self.job.segments[0],
+                lease_s=self.lease_s,
+                issued_ms=self.issued_ms,
                 units_per_s=self.units_per_s,
                 item_bytes=self.item_bytes,
             )
@@ -398,3 +410,81 @@ def test_an_error_is_told_with_its_causes_and_each_once() -> None:
 
 def _tolerant() -> Any:
     return dataclasses.replace(job().errors, tolerates_all=True)
+
+
+def test_a_page_that_comes_after_the_lease_is_not_sent() -> None:
+    class Slow(Table):
+        async def scan(self, table: str, **parameters: Any) -> RawResponse:
+            await asyncio.sleep(600.0 if self.calls else 1.0)
+            return await super().scan(table, **parameters)
+
+    rig = Rig(Slow(2, 3), chunk_s=1000.0)
+    rig.lease_s = 70.0
+    result = rig.run()
+    assert result.position.count == rig.sent() == 2
+    assert result.error is not None
+    assert "was not done 70 s after it was handed out" in result.error
+    assert result.retriable
+    assert rig.sender.is_discarded
+    assert rig.ended_at_s == pytest.approx(70.0)
+
+
+def test_a_chunk_that_comes_too_late_does_nothing() -> None:
+    rig = Rig(Table(2))
+    rig.lease_s, rig.issued_ms = 60.0, NOW_MS - 61_000
+    result = rig.run()
+    assert rig.table.calls == []
+    assert result.position == rig.job.segments[0]
+    assert result.retriable
+
+
+def test_a_chunk_asks_for_nothing_more_in_the_second_half_of_its_lease() -> None:
+    rig = Rig(Table(*[1] * 9, page_s=10.0), chunk_s=1000.0)
+    rig.lease_s = 60.0
+    result = rig.run()
+    assert rig.table.times_s[-1] < 40.0
+    assert result.error is None
+
+
+def test_what_the_client_gave_up_is_sent_again_even_where_failures_are_tolerated() -> None:
+    rig = Rig(Table(1, 1, 1), errors=_tolerant())
+    rig.sender.given_up_from = 1
+    result = rig.run()
+    assert (result.position.count, result.skipped) == (1, 0)
+    assert result.retriable
+    assert rig.sender.is_discarded
+
+
+def test_a_page_is_asked_for_while_the_one_before_it_is_converted() -> None:
+    order: list[str] = []
+
+    class Asked(Table):
+        async def scan(self, table: str, **parameters: Any) -> RawResponse:
+            order.append(f"ask {len(self.calls) + 1}")
+            return await super().scan(table, **parameters)
+
+    rig = Rig(Asked(1, 1, 1, page_s=1.0))
+    send = rig.sender.send
+
+    def sends(page: Encoded) -> SentPage:
+        order.append(f"send {len(rig.sender.pages) + 1}")
+        return send(page)
+
+    rig.sender.send = sends  # type: ignore[method-assign]
+    assert rig.run().position.is_finished
+    assert order == ["ask 1", "ask 2", "send 1", "ask 3", "send 2", "send 3"]
+
+
+def test_no_page_is_asked_for_that_is_not_sent() -> None:
+    rig = Rig(Table(*[1] * 20, page_s=2.0), chunk_s=5.0)
+    result = rig.run()
+    assert len(rig.table.calls) == result.items == result.items_read == rig.sent() == 3
+
+
+def test_the_page_that_was_asked_for_ahead_is_dropped_with_a_chunk_that_fails() -> None:
+    rig = Rig(Table(1, 1, 1, page_s=1.0))
+    rig.sender.error_on_send = BrokerUnavailableError("away")
+    result = rig.run()
+    assert len(rig.table.calls) == 2
+    assert (result.items_read, result.items) == (1, 0)
+    assert rig.ended_at_s == pytest.approx(1.0)
