@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import botocore.exceptions as boto
@@ -23,6 +24,22 @@ if TYPE_CHECKING:
 
 COMPLETED: Final = "COMPLETED"
 FAILED: Final = "FAILED"
+FULL: Final = "FULL_EXPORT"
+INCREMENTAL: Final = "INCREMENTAL_EXPORT"
+BOTH_IMAGES: Final = "NEW_AND_OLD_IMAGES"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportWindow:
+    """What an incremental export is of: changes from ``from_ms`` (inclusive) to ``to_ms``
+    (exclusive), milliseconds since the epoch, whole seconds.
+
+    "The incremental export will reflect the table's state including and after" the one, "just prior
+    to" the other (API reference of IncrementalExportSpecification). From 15 minutes to 24 hours.
+    """
+
+    from_ms: int
+    to_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,8 @@ class ExportRequest:
     """What to export and where to. Equal requests with equal tokens are one export for 8 hours.
 
     ``prefix`` "": none; ``bucket_owner`` "": the bucket is this account's; ``sse`` "": as the
-    bucket encrypts, else AES256 or KMS, with ``kms_key_id`` "" for AWS's own key.
+    bucket encrypts, else AES256 or KMS, with ``kms_key_id`` "" for AWS's own key. ``window`` None:
+    a full export, of the moment that the service chooses.
     """
 
     table_arn: str
@@ -40,6 +58,7 @@ class ExportRequest:
     bucket_owner: str = ""
     sse: str = ""
     kms_key_id: str = ""
+    window: ExportWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +66,7 @@ class ExportDescription:
     """What DescribeExport says. ``status``: IN_PROGRESS, COMPLETED or FAILED.
 
     ``export_ms`` is the moment whose picture the export is, milliseconds since the epoch;
-    ``manifest_key`` one of its manifests, which stand side by side.
+    ``manifest_key`` one of its manifests in ``bucket``, which stand side by side.
     """
 
     arn: str
@@ -56,6 +75,9 @@ class ExportDescription:
     manifest_key: str | None = None
     item_count: int = 0
     failure: str = ""
+    bucket: str = ""
+    table_arn: str = ""
+    kind: str = FULL
 
 
 class ObjectPart(NamedTuple):
@@ -95,8 +117,9 @@ class ExportsClient:
             "ClientToken": wanted.token,
             "S3Bucket": wanted.bucket,
             "ExportFormat": "DYNAMODB_JSON",
-            "ExportType": "FULL_EXPORT",
+            "ExportType": FULL,
             **{name: value for name, value in optional.items() if value},
+            **_window_parameters(wanted.window),
         }
         answer = await self._control.call(
             Call("dynamodb:ExportTableToPointInTime", wanted.table_arn),
@@ -149,6 +172,19 @@ class ExportsClient:
                 self._s3 = None
 
 
+def _window_parameters(window: ExportWindow | None) -> dict[str, Any]:
+    if window is None:
+        return {}
+    return {
+        "ExportType": INCREMENTAL,
+        "IncrementalExportSpecification": {
+            "ExportFromTime": datetime.fromtimestamp(window.from_ms / 1000, UTC),
+            "ExportToTime": datetime.fromtimestamp(window.to_ms / 1000, UTC),
+            "ExportViewType": BOTH_IMAGES,
+        },
+    }
+
+
 def parse_export(answer: Any) -> ExportDescription:
     """boto3's answer as ours."""
     time = answer.get("ExportTime")
@@ -160,4 +196,7 @@ def parse_export(answer: Any) -> ExportDescription:
         manifest_key=answer.get("ExportManifest"),
         item_count=answer.get("ItemCount") or 0,
         failure=": ".join(filter(None, words)),
+        bucket=answer.get("S3Bucket") or "",
+        table_arn=answer.get("TableArn") or "",
+        kind=answer.get("ExportType") or FULL,
     )

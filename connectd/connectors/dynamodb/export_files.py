@@ -4,7 +4,8 @@
 the data files, one JSON object per line. Data files lie where that manifest says and nowhere else:
 full exports have a folder of their own, incremental ones share one. A data file is gzip of lines
 ``{"Item": {...}}``, an item being in the form that Scan has too (developer guide, "DynamoDB table
-export output format"; spec streams-and-leases 4.7).
+export output format"; spec streams-and-leases 4.7). The lines of incremental exports are the
+business of ``export_changes``.
 
 Pure.
 """
@@ -15,15 +16,18 @@ import base64
 import binascii
 import posixpath
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Final
+from datetime import UTC, datetime
+from typing import IO, Final, Generic, TypeVar
 
 import msgspec
 
+from connectd.aws import exports
 from connectd.connectors.dynamodb.decode import Raw
-from connectd.connectors.dynamodb.offsets import TableState
 from connectd.errors import FatalTaskError
+
+T = TypeVar("T")
 
 PAGE_BYTES: Final = 1024**2
 """As much as a page of Scan has."""
@@ -43,7 +47,8 @@ class _Summary(msgspec.Struct, rename="camel"):
     manifest_files_key: str = msgspec.field(name="manifestFilesS3Key")
     output_format: str
     item_count: int
-    export_type: str = "FULL_EXPORT"
+    export_time: str = ""
+    export_type: str = exports.FULL
 
 
 class _File(msgspec.Struct, rename="camel"):
@@ -88,8 +93,20 @@ def summary_key(manifest_key: str | None, prefix: str, arn: str) -> str:
     return posixpath.join(prefix, "AWSDynamoDB", export_id, _SUMMARY)
 
 
-def read_summary(where: str, text: bytes, state: TableState, table_arn: str) -> tuple[str, int]:
-    """The key of the list of files, and the number of items of the export.
+@dataclass(frozen=True, slots=True)
+class ExportSummary:
+    """What the summary of an export says. ``export_ms`` is None where it names no moment."""
+
+    arn: str
+    files_key: str
+    items: int
+    export_ms: int | None = None
+
+
+def read_summary(
+    where: str, text: bytes, *, arn: str | None, table_arn: str, kind: str = exports.FULL
+) -> ExportSummary:
+    """Read the summary of an export of this table; ``arn`` None: whichever it is.
 
     Raises:
         DamagedExportError: it is not the summary of this export.
@@ -99,14 +116,27 @@ def read_summary(where: str, text: bytes, state: TableState, table_arn: str) -> 
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedExportError(where, f"it is no summary of an export ({error})") from error
     for name, found, expected in (
-        ("exportArn", summary.export_arn, state.export_arn),
+        ("exportArn", summary.export_arn, arn or summary.export_arn),
         ("tableArn", summary.table_arn, table_arn),
         ("outputFormat", summary.output_format, "DYNAMODB_JSON"),
-        ("exportType", summary.export_type, "FULL_EXPORT"),
+        ("exportType", summary.export_type, kind),
     ):
         if found != expected:
             raise DamagedExportError(where, f"{name} is {found!r}, expected {expected!r}")
-    return summary.manifest_files_key, summary.item_count
+    return ExportSummary(
+        summary.export_arn,
+        summary.manifest_files_key,
+        summary.item_count,
+        _milliseconds(summary.export_time),
+    )
+
+
+def _milliseconds(instant: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(instant)
+    except ValueError:
+        return None
+    return round(moment.astimezone(UTC).timestamp() * 1000)
 
 
 def read_files(where: str, text: bytes, items: int) -> tuple[DataFile, ...]:
@@ -140,11 +170,21 @@ def read_items(where: str, content: IO[bytes]) -> Iterator[Raw]:
     Raises:
         DamagedExportError: it is no gzip, ends too early, or has a line that is no item.
     """
+    return (item for item, _ in _parsed(where, content, _item_of))
+
+
+def _item_of(line: bytes) -> Raw:
+    return _line_decoder.decode(line).item
+
+
+def _parsed(where: str, content: IO[bytes], parse: Callable[[bytes], T]) -> Iterator[tuple[T, int]]:
+    """What the lines of a data file say, each with its length."""
     for number, line in enumerate(_lines(where, content), 1):
         try:
-            yield _line_decoder.decode(line).item
+            yield parse(line), len(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DamagedExportError(where, f"line {number} is no item ({error})") from error
+            problem = f"line {number} is no item ({error})"
+            raise DamagedExportError(where, problem) from error
 
 
 def _lines(where: str, content: IO[bytes]) -> Iterator[bytes]:
@@ -185,35 +225,49 @@ def _inflated(where: str, content: IO[bytes]) -> Iterator[bytes]:
 
 
 @dataclass
-class ItemPage:
-    """Items to be emitted together, and whether they are the last ones."""
+class LinePage(Generic[T]):
+    """What some lines say, to be emitted together, and whether they are the last ones."""
 
-    items: list[Raw]
+    items: list[T]
     is_last: bool
 
 
 def read_pages(
     where: str, content: IO[bytes], file: DataFile, *, skip: int, items_max: int
-) -> Iterator[ItemPage]:
-    """A data file after its first ``skip`` items, in pages; there is always a last one.
+) -> Iterator[LinePage[Raw]]:
+    """The items of a data file of a full export; see ``parsed_pages``."""
+    return parsed_pages(where, content, file, _item_of, skip=skip, items_max=items_max)
 
-    While items are skipped, pages come empty, so that nobody waits long for the next one.
-    ``items_max`` 0: bounded by ``PAGE_BYTES`` alone.
+
+def parsed_pages(
+    where: str,
+    content: IO[bytes],
+    file: DataFile,
+    parse: Callable[[bytes], T],
+    *,
+    skip: int,
+    items_max: int,
+) -> Iterator[LinePage[T]]:
+    """A data file after its first ``skip`` lines, in pages; there is always a last one.
+
+    While lines are skipped, pages come empty, so that nobody waits long for the next one.
+    ``items_max`` 0: bounded by ``PAGE_BYTES`` alone. ``parse`` refuses a line by raising msgspec's
+    ``DecodeError``.
 
     Raises:
         DamagedExportError: as ``read_items``, or it has another number of items than it should.
             The last page does not come then.
     """
     done, size = 0, 0
-    page: list[Raw] = []
-    for item in read_items(where, content):
+    page: list[T] = []
+    for item, length in _parsed(where, content, parse):
         if size >= PAGE_BYTES or 0 < items_max <= len(page):
-            yield ItemPage(page, is_last=False)
+            yield LinePage(page, is_last=False)
             page, size = [], 0
         done += 1
-        size += memoryview(item).nbytes
+        size += length
         if done > skip:
             page.append(item)
     if done != file.items:
         raise DamagedExportError(where, f"it has {done} items, the manifest says {file.items}")
-    yield ItemPage(page, is_last=True)
+    yield LinePage(page, is_last=True)

@@ -229,6 +229,25 @@ def adopt(
     )
 
 
+def frontier(positions: Positions) -> tuple[ShardPosition, ...]:
+    """The positions that stand for their lineages: what was made before them is handed over.
+
+    Not those that wait for a parent, nor those that a known child continues.
+    """
+    continued = {each.parent_shard_id for each in positions.values()}
+    found = []
+    for position in positions.values():
+        parent = positions.get(position.parent_shard_id or "")
+        if position.is_sealed and position.shard_id in continued:
+            continue
+        if parent is not None and not parent.is_sealed:
+            continue
+        if parent is not None and position.is_sentinel:
+            position = position.known_good_at(parent.position_ms)
+        found.append(position)
+    return tuple(found)
+
+
 class _Planner:
     """One plan under construction: every shard is placed once."""
 

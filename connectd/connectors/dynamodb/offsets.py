@@ -42,6 +42,50 @@ class PositionKind(Enum):
 
 
 @dataclass(frozen=True)
+class ExportChain:
+    """Incremental exports that close a gap one after the other, and how far they are.
+
+    Every change made before ``from_ms`` is in Kafka, except those that no key needs any more. The
+    newest position of the stream that was known when the gap was found is ``newest_ms``. One export
+    at a time is under way: it began as ``start_ms``, which names it and grows from one to the next;
+    it ends at ``to_ms`` (None: none is under way), is called ``arn`` once it is requested, and
+    has ``files`` once their list has been read, each of them a segment.
+    """
+
+    bucket: str
+    from_ms: int
+    newest_ms: int
+    start_ms: int
+    to_ms: int | None = None
+    arn: str | None = None
+    files: int | None = None
+
+    def members(self) -> dict[str, Primitive]:
+        """As members of the table state's JSON object."""
+        return {f"chain_{name}": value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_members(cls, read: _Reader) -> ExportChain | None:
+        """Read one; None where there is none.
+
+        Raises:
+            ConfigError: there is a part of one.
+        """
+        bucket = read.optional_text("chain_bucket")
+        if bucket is None:
+            return None
+        return cls(
+            bucket=bucket,
+            from_ms=read.number("chain_from_ms"),
+            newest_ms=read.number("chain_newest_ms"),
+            start_ms=read.number("chain_start_ms"),
+            to_ms=read.optional_number("chain_to_ms"),
+            arn=read.optional_text("chain_arn"),
+            files=read.optional_number("chain_files"),
+        )
+
+
+@dataclass(frozen=True)
 class TableState:
     """The table state. Times are milliseconds since the epoch, service time.
 
@@ -52,7 +96,9 @@ class TableState:
 
     An INIT_SYNC from an export names its bucket from the beginning, its ARN once it is requested,
     and ``export_ms``, the moment whose picture it is. Its segments are the export's data files:
-    ``total_segments`` is known when their list has been read, and a position counts lines.
+    ``total_segments`` is known when their list has been read, and a position counts lines. While
+    incremental exports close a gap, ``chain`` says how far they are; at its end ``export_ms`` is
+    the end of the last of them.
     """
 
     table: str
@@ -73,6 +119,7 @@ class TableState:
     export_bucket: str | None = None
     export_arn: str | None = None
     export_ms: int | None = None
+    chain: ExportChain | None = None
 
     @property
     def picture_ms(self) -> int:
@@ -116,6 +163,7 @@ class TableState:
             "export_bucket": self.export_bucket,
             "export_arn": self.export_arn,
             "export_ms": self.export_ms,
+            **({} if self.chain is None else self.chain.members()),
         }
         offset.update({name: value for name, value in ours.items() if value is not None})
         return offset
@@ -148,6 +196,7 @@ class TableState:
             export_bucket=read.optional_text("export_bucket"),
             export_arn=read.optional_text("export_arn"),
             export_ms=read.optional_number("export_ms"),
+            chain=ExportChain.from_members(read),
         )
 
 

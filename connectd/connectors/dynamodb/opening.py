@@ -1,10 +1,11 @@
 """How a table is taken up again: from what is stored and what AWS says, to what comes first.
 
-Five ways, in the order in which they are considered:
+Six ways, in the order in which they are considered:
 
 * nothing is stored: scan it, or with ``init.sync.skip`` begin with its stream;
 * a scan was under way: continue it (ours by segments; the Java connector's as one segment from its
   key), unless its stream was replaced meanwhile, which is a gap;
+* a gap was being closed with incremental exports: continue that;
 * scanned, and positions of its stream are stored: follow the stream;
 * scanned, without such positions (the Java connector keeps them in a lease table): read everything
   that the stream still has. That is complete only if the shard last read is among it, or if the
@@ -37,6 +38,7 @@ class OpeningKind(Enum):
 
     NEW_SCAN = "new scan"
     CONTINUED_SCAN = "continued scan"
+    CONTINUED_CHAIN = "continued chain of exports"
     NEW_STREAM = "new stream"
     STREAM = "stream"
     TAKEN_OVER = "taken over"
@@ -68,6 +70,8 @@ def open_table(
             )
             return Opening(OpeningKind.GAP, state, Gap(GapKind.STREAM_REPLACED, detail))
         return Opening(OpeningKind.CONTINUED_SCAN, _our_scan(state, description, config))
+    if state.chain is not None:
+        return Opening(OpeningKind.CONTINUED_CHAIN, state)
     if stored.shards:
         return Opening(OpeningKind.STREAM, state)
     return Opening(OpeningKind.TAKEN_OVER, with_stream(state, description))

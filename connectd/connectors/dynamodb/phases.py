@@ -5,6 +5,7 @@
     DISCOVERY --scan wanted--> INIT_SYNC --scan finished--> SYNC
     DISCOVERY --stream wanted-------------------------------> SYNC
     DISCOVERY, INIT_SYNC, SYNC --gap found--> RESYNC --baseline durable--> INIT_SYNC
+                                              RESYNC --gap closed--------> SYNC
     any --table gone--> GONE
 
 Here is only which phase follows; ``table_job`` performs what a phase means. A gap that
@@ -25,7 +26,7 @@ class Phase(Enum):
     DISCOVERY = "DISCOVERY"  # reading what is known about it
     INIT_SYNC = "INIT_SYNC"  # scanning what is there
     SYNC = "SYNC"  # following its stream
-    RESYNC = "RESYNC"  # preparing another scan after a gap
+    RESYNC = "RESYNC"  # after a gap: closing it, or preparing another scan
     GONE = "GONE"  # the table does not exist any more
 
 
@@ -37,6 +38,7 @@ class PhaseEvent(Enum):
     SCAN_FINISHED = "scan finished"
     GAP_FOUND = "gap found"
     BASELINE_DURABLE = "baseline durable"
+    GAP_CLOSED = "gap closed"
     TABLE_GONE = "table gone"
 
 
@@ -53,6 +55,7 @@ TRANSITIONS: Final[dict[tuple[Phase, PhaseEvent], Phase]] = {
     (_P.SYNC, _E.GAP_FOUND): _P.RESYNC,
     (_P.SYNC, _E.TABLE_GONE): _P.GONE,
     (_P.RESYNC, _E.BASELINE_DURABLE): _P.INIT_SYNC,
+    (_P.RESYNC, _E.GAP_CLOSED): _P.SYNC,
     (_P.RESYNC, _E.TABLE_GONE): _P.GONE,
     (_P.GONE, _E.TABLE_GONE): _P.GONE,
 }

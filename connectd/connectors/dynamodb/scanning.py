@@ -16,7 +16,7 @@ import structlog
 
 from connectd.connectors.dynamodb import export_sync, scan, scan_job, scan_lease
 from connectd.connectors.dynamodb.config import ScanEngine, ScanSettings
-from connectd.connectors.dynamodb.export_reader import ExportReader
+from connectd.connectors.dynamodb.export_reader import ExportedItems, ExportReader
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -176,7 +176,9 @@ async def _read_export(
     hand_off, files = choice.hand_off, export.files
     if hand_off is None or not files:
         ledger = ScanLedger(scope, export.state, stored, engine="export")
-        return await ExportReader(scope, plan, ledger, files).run()
+        bucket = export_sync.bucket_of(export.state)
+        await ExportReader(scope, bucket, files, ExportedItems(plan, ledger)).run()
+        return await ledger.finish()
     job = replace(
         make_job(scope, hand_off, description, plan, export.state),
         units_per_s=None,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from connectd.aws.dynamodb import KeyAttribute, TableDescription
-from connectd.aws.exports import ExportDescription, ExportRequest, ObjectPart
+from connectd.aws.exports import ExportDescription, ExportRequest, ExportWindow, ObjectPart
 from connectd.aws.settings import AwsSettings
 from connectd.aws.streams import IteratorKind, Shard, StreamDescription
 from connectd.aws.tagging import TagFilter
@@ -21,6 +21,7 @@ from connectd.aws.transport import RawResponse
 __all__ = [
     "ExportDescription",
     "ExportRequest",
+    "ExportWindow",
     "ExportsApi",
     "IteratorKind",
     "KeyAttribute",

@@ -1,7 +1,8 @@
 """A table's offsets together: how they are named, and which of them are believed.
 
-Segments of another INIT_SYNC than the table state's, and shards of another INIT_SYNC or stream, are
-stale: they say nothing about the present and are removed in time (field case S11). Pure.
+Segments of another INIT_SYNC or export than the table state's, and shards of another INIT_SYNC or
+stream, are stale: they say nothing about the present and are removed in time (field case S11).
+Pure.
 """
 
 from __future__ import annotations
@@ -104,6 +105,9 @@ def check_times(offset: SourceOffset, *, latest_ms: int) -> None:
         "pinned_at",
         "gap_ms",
         "export_ms",
+        "chain_from_ms",
+        "chain_start_ms",
+        "chain_to_ms",
     ):
         time_ms = offset.get(name)
         if isinstance(time_ms, int) and not 0 <= time_ms <= latest_ms:
@@ -149,11 +153,14 @@ def load(table: str, stored: Mapping[SourcePartition, SourceOffset]) -> StoredTa
 
 
 def _is_current_segment(state: TableState | None, segment: SegmentPosition) -> bool:
-    return (
-        state is not None
-        and state.init_sync is InitSyncState.RUNNING
-        and segment.init_sync_start_ms == state.init_sync_start_ms
-        and segment.total_segments == state.total_segments
+    if state is None:
+        return False
+    name = (segment.init_sync_start_ms, segment.total_segments)
+    if state.chain is not None:
+        return name == (state.chain.start_ms, state.chain.files)
+    return state.init_sync is InitSyncState.RUNNING and name == (
+        state.init_sync_start_ms,
+        state.total_segments,
     )
 
 

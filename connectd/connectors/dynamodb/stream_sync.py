@@ -117,6 +117,14 @@ class StreamSync:
             await self._jobs.stop()
             self._scope.progress.shards.clear()
 
+    @property
+    def positions(self) -> Mapping[str, ShardPosition]:
+        """Where all known shards are: after what was emitted, which may not be durable yet."""
+        return {
+            **self._positions,
+            **{name: reader.position for name, reader in self._readers.items()},
+        }
+
     # -- planning and performing ----------------------------------------------------------------
 
     def _perform(self) -> SyncEnd | None:
@@ -144,10 +152,9 @@ class StreamSync:
 
     def _plan(self) -> lineage.Plan:
         assert self._watch.listing is not None
-        reading = {name: reader.position for name, reader in self._readers.items()}
         return lineage.plan_reading(
             self._watch.listing.shards,
-            {**self._positions, **reading},
+            self.positions,
             now_ms=self._scope.time.now_ms(),
             windows=self._rules.windows,
             live=self._readers.keys() | self._sealed_here,

@@ -6,7 +6,8 @@ The phase machine is ``phases``; what each phase does:
 * INIT_SYNC: wait for the start delay, make the state and the stream's baseline durable,
   ``scanning``.
 * SYNC: ``stream_sync``, until a gap.
-* RESYNC: make the start of another scan durable, before anything of the old state is given up.
+* RESYNC: close the gap with incremental exports (``export_catch_up``), where they can; or make the
+  start of another scan durable, before anything of the old state is given up.
 
 Order of durability, on which everything rests. Positions count only under the state that names
 their INIT_SYNC and their stream (``stored_table``). A state RUNNING is durable before the positions
@@ -30,16 +31,18 @@ from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
 from connectd.connectors.dynamodb import (
     export_sync,
+    export_windows,
     gap_policy,
     lineage,
     opening,
     scanning,
     stored_table,
 )
-from connectd.connectors.dynamodb.config import StartPosition
+from connectd.connectors.dynamodb.config import ScanEngine, StartPosition
 from connectd.connectors.dynamodb.discovery import stream_problem
 from connectd.connectors.dynamodb.emission_queue import REMOVED
 from connectd.connectors.dynamodb.envelope import InitSyncState
+from connectd.connectors.dynamodb.export_catch_up import CatchUp, ExportRefusedError
 from connectd.connectors.dynamodb.gap_policy import GapDecision
 from connectd.connectors.dynamodb.gaps import Gap, GapKind
 from connectd.connectors.dynamodb.offsets import SegmentPosition, ShardPosition, TableState
@@ -91,6 +94,7 @@ class TableJob:
         self._positions: dict[str, ShardPosition] = {}
         self._iterators: dict[str, str] = {}
         self._is_delayed = False
+        self._gap: Gap | None = None  # the last one
 
     async def run(self) -> NoReturn:
         """Live until cancelled.
@@ -156,6 +160,8 @@ class TableJob:
         elif opened.kind is OpeningKind.CONTINUED_SCAN:
             self._continue_scan(stored.state)
             self._enter(PhaseEvent.SCAN_WANTED)
+        elif opened.kind is OpeningKind.CONTINUED_CHAIN:
+            self._enter(PhaseEvent.GAP_FOUND)
         elif opened.kind is OpeningKind.STREAM:
             self._enter(PhaseEvent.STREAM_WANTED)
         elif opened.kind is OpeningKind.NEW_STREAM:
@@ -319,7 +325,9 @@ class TableJob:
             iterators=self._iterators,
         )
         self._iterators = {}
-        await self._apply(await sync.run())
+        end = await sync.run()
+        self._positions = dict(sync.positions)
+        await self._apply(end)
 
     # -- gaps -----------------------------------------------------------------------------------
 
@@ -338,6 +346,7 @@ class TableJob:
             DataGapError: the policy is to fail, or the table has been scanned often enough.
         """
         scope = self._scope
+        self._gap = gap
         state = self._state = gap_policy.counted(self._require_state(), scope.time.now_ms())
         scope.progress.gaps = state.gaps
         _log.warning(
@@ -378,6 +387,9 @@ class TableJob:
 
     async def _resync(self) -> None:
         scope = self._scope
+        if await self._close_gap():
+            self._enter(PhaseEvent.GAP_CLOSED)
+            return
         _log.warning(
             "scanning the table again; items deleted in the gap stay in the topic",
             table=scope.table,
@@ -389,6 +401,70 @@ class TableJob:
         state = self._new_scan(description, self._choose_engine(description), after=before)
         await self._begin_anew(replace(state, resyncs=before.resyncs + 1))
         self._enter(PhaseEvent.BASELINE_DURABLE)
+
+    async def _close_gap(self) -> bool:
+        """Whether incremental exports have closed the gap: then the stream goes on behind them."""
+        scope = self._scope
+        is_begun = self._require_state().chain is not None
+        if not is_begun and not await self._begin_chain():
+            return False
+        state = self._require_state()
+        scope.progress.enter("RESYNC", "closing a gap with incremental exports")
+        description = await self._describe_unchanged(state)
+        if description is None:
+            return False
+        stored = self._segments if is_begun else {}
+        chain = CatchUp(scope, description, self._require_plan(), state, stored)
+        try:
+            state = self._state = await chain.run()
+        except ExportRefusedError as error:
+            self._cannot_close(str(error))
+            return False
+        if await self._describe_unchanged(state) is None:
+            return False
+        assert state.chain is not None
+        await self._follow_from(replace(state, chain=None, export_ms=state.chain.from_ms))
+        return True
+
+    async def _begin_chain(self) -> bool:
+        """Make the beginning of a chain durable, behind everything that was read of the stream."""
+        scope, state, now_ms = self._scope, self._require_state(), self._scope.time.now_ms()
+        if scope.config.scan.engine is not ScanEngine.EXPORT or self._gap is None:
+            return False
+        problem = export_windows.obstacle(self._gap, state, self._positions, scope.config, now_ms)
+        if problem:
+            self._cannot_close(problem)
+            return False
+        # Also of records that are emitted and not yet acknowledged: they are before the chain.
+        await self._commit_positions(lineage.frontier(self._positions))
+        bucket = scope.config.scan.export.bucket
+        chain = export_windows.begin_chain(self._positions, bucket, now_ms)
+        await self._commit_state(replace(state, chain=chain))
+        return True
+
+    async def _describe_unchanged(self, state: TableState) -> TableDescription | None:
+        """The table, if it still has the stream that is to be followed behind a chain."""
+        description = await self._describe()
+        if description.stream_arn == state.stream_arn:
+            return description
+        self._cannot_close(f"its stream is {description.stream_arn}, it was {state.stream_arn}")
+        return None
+
+    def _cannot_close(self, why: str) -> None:
+        _log.warning("incremental exports cannot close the gap", table=self._scope.table, why=why)
+
+    async def _follow_from(self, state: TableState) -> None:
+        """Go on with the stream behind the picture of a state, which it reaches back to."""
+        listing = await self._list(self._arn(state))
+        before, self._positions = self._positions, {}
+        baseline = lineage.Baseline(listing.arn, state.init_sync_start_ms, state.picture_ms)
+        await self._commit_positions(lineage.first_positions(listing.shards, baseline))
+        # A position from before the gap would be one again: all are gone before the state says so.
+        gone = sorted(before.keys() - self._positions.keys())
+        await self._scope.queue.commit_all(
+            {stored_table.shard_partition(self._scope.table, each): REMOVED for each in gone}
+        )
+        await self._commit_state(state)
 
     async def _begin_anew(self, state: TableState) -> None:
         """Make the start of another INIT_SYNC durable, and give up all that belonged to the old."""

@@ -31,7 +31,7 @@ from connectd.errors import (
     TableGoneError,
     TrimmedDataError,
 )
-from tests.component.dynamodb.exports import FakeExports
+from tests.component.dynamodb.exports import FakeExports, change_line
 
 RETENTION_S = 24 * 3600.0
 HIDDEN_S = 300.0
@@ -146,6 +146,8 @@ class FakeTable:
         self.name = name
         self.key_type = key_type
         self.items: dict[str, int] = {}
+        self.history: list[tuple[float, str, int | None]] = []
+        """Time, key and value (None: deleted) of every change."""
         self.stream: FakeStream | None = None
         self.streams: dict[str, FakeStream] = {}
         self.read_capacity_units = 0
@@ -177,12 +179,14 @@ class FakeTable:
         if self.items.get(key) == value:
             return
         self.items[key] = value
+        self.history.append((self._clock.wall_s(), key, value))
         if self.stream is not None and self.stream.is_enabled:
             self.stream.append(event, key, value)
 
     def delete(self, key: str, *, by_ttl: bool = False) -> None:
         if self.items.pop(key, None) is None:
             return
+        self.history.append((self._clock.wall_s(), key, None))
         if self.stream is not None and self.stream.is_enabled:
             self.stream.append("REMOVE", key, None, by_ttl=by_ttl)
 
@@ -210,11 +214,37 @@ class Account:
         self.empty_pages = 0
         self.reads: list[str] = []
         self._numbers = itertools.count(1)
-        self.exports = FakeExports(clock, self._items, lambda *call: self.refuse(*call))
+        self.exports = FakeExports(
+            clock, self._items, self._changes, lambda *call: self.refuse(*call)
+        )
 
     def _items(self, table: str) -> list[Any]:
         found = self.tables[table]
         return [found.item_json(key, found.items[key]) for key in sorted(found.items)]
+
+    def _changes(self, table: str, from_s: float, to_s: float) -> list[Any]:
+        found = self.tables[table]
+        images: dict[str, list[int | None]] = {}  # before the window, and at its end
+        written_s: dict[str, float] = {}
+        for changed_s, key, value in found.history:
+            pair = images.setdefault(key, [None, None])
+            if changed_s < from_s:
+                pair[:] = [value, value]
+            elif changed_s < to_s:
+                pair[1] = value
+                written_s[key] = changed_s
+        return [
+            change_line(
+                found.key_json(key),
+                written_s[key],
+                *(
+                    None if value is None else found.item_json(key, value)
+                    for value in reversed(images[key])
+                ),
+            )
+            for key in sorted(written_s)
+            if images[key] != [None, None]  # inserted and deleted: nothing is said of it
+        ]
 
     @property
     def dynamodb(self) -> Account:

@@ -380,8 +380,9 @@ async def test_s3_that_refuses_is_named_and_the_same_export_is_read_later() -> N
 
 
 @virtual
-async def test_a_gap_after_an_export_is_mended_by_another_one() -> None:
+async def test_a_gap_that_cannot_be_recovered_from_is_mended_by_another_export() -> None:
     rig, table = new_rig()
+    rig.account.exports.recovery_s = 24 * HOUR_S
     await rig.start()
     await rig.until(lambda: rig.is_in_sync("orders"))
     await rig.stop()

@@ -13,15 +13,17 @@ import pytest
 
 from connectd.connectors.dynamodb import export_files
 from connectd.connectors.dynamodb.decode import decode_scan_page
-from connectd.connectors.dynamodb.envelope import InitSyncState
-from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile
-from connectd.connectors.dynamodb.offsets import TableState
+from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile, ExportSummary
 from tests.component.dynamodb.exports import files_manifest, summary
 from tests.kit.items import ALL_TYPES
 
 TABLE_ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"
 ARN = f"{TABLE_ARN}/export/01693685827463-2d8752fd"
-STATE = TableState("orders", InitSyncState.RUNNING, 1, export_bucket="b", export_arn=ARN)
+
+
+def read_summary(text: bytes, **others: Any) -> ExportSummary:
+    expected = {"arn": ARN, "table_arn": TABLE_ARN, **others}
+    return export_files.read_summary("s3://b/summary", text, **expected)
 
 
 def lines_of(*items: Any, end: bytes = b"\n") -> bytes:
@@ -132,7 +134,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
 def test_another_number_of_items_than_the_manifest_says_has_no_last_page(items: int) -> None:
     content = gzip.compress(lines_of(*numbered(3)))
     file = DataFile("k", items, b"")
-    found: list[export_files.ItemPage] = []
+    found: list[export_files.LinePage[Any]] = []
     pages = export_files.read_pages("a file", io.BytesIO(content), file, skip=0, items_max=1)
     with pytest.raises(DamagedExportError, match=f"it has 3 items, the manifest says {items}"):
         found.extend(pages)
@@ -151,13 +153,18 @@ def test_the_summary_is_beside_the_manifest_that_is_named_or_where_it_must_be() 
 def test_the_summary_leads_to_the_files_wherever_they_are() -> None:
     """Incremental exports share one folder of data: only the manifest tells what belongs to it."""
     text = summary(ARN, TABLE_ARN, "x/manifest-files.json", 3)
-    assert export_files.read_summary("s", text, STATE, TABLE_ARN) == ("x/manifest-files.json", 3)
+    assert read_summary(text) == ExportSummary(ARN, "x/manifest-files.json", 3, 1_777_629_600_000)
     elsewhere = {"AWSDynamoDB/data/b.json.gz": (b"two", 2), "AWSDynamoDB/data/a.json.gz": (b"1", 1)}
     files = export_files.read_files("m", files_manifest(elsewhere), 3)
     assert files == (
         DataFile("AWSDynamoDB/data/a.json.gz", 1, hashlib.md5(b"1").digest()),
         DataFile("AWSDynamoDB/data/b.json.gz", 2, hashlib.md5(b"two").digest()),
     )
+
+
+def test_a_summary_without_a_time_and_of_any_export() -> None:
+    text = summary(ARN, TABLE_ARN, "x", 3, exportTime="soon")
+    assert read_summary(text, arn=None) == ExportSummary(ARN, "x", 3, None)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +180,7 @@ def test_the_summary_leads_to_the_files_wherever_they_are() -> None:
 def test_a_summary_of_something_else_is_refused(others: dict[str, object], problem: str) -> None:
     text = summary(ARN, TABLE_ARN, "files", 3, **others)
     with pytest.raises(DamagedExportError, match=problem):
-        export_files.read_summary("s3://b/summary", text, STATE, TABLE_ARN)
+        read_summary(text)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from connectd.connectors.dynamodb.envelope import InitSyncState
 from connectd.connectors.dynamodb.offsets import (
+    ExportChain,
     PositionKind,
     SegmentPosition,
     ShardPosition,
@@ -126,6 +127,7 @@ def test_what_only_we_know_stands_behind_the_map_of_the_java_connector() -> None
         export_bucket="exports",
         export_arn="arn",
         export_ms=8,
+        chain=ExportChain("exports", 1, 2, 3, 4, "arn", 5),
     )
     assert list(state.to_offset()) == [
         *("version", "table_name", "init_sync_state", "init_sync_start", "init_sync_count"),
@@ -133,6 +135,8 @@ def test_what_only_we_know_stands_behind_the_map_of_the_java_connector() -> None
         *("stream_arn", "table_id", "total_segments", "spark_settle_ms"),
         *("resyncs", "gaps", "gap_ms"),
         *("export_bucket", "export_arn", "export_ms"),
+        *("chain_bucket", "chain_from_ms", "chain_newest_ms", "chain_start_ms"),
+        *("chain_to_ms", "chain_arn", "chain_files"),
     ]
 
 
@@ -230,6 +234,17 @@ _states = st.builds(
     export_bucket=_optional_texts,
     export_arn=_optional_texts,
     export_ms=st.none() | _times,
+    chain=st.none()
+    | st.builds(
+        ExportChain,
+        bucket=texts,
+        from_ms=_times,
+        newest_ms=_times,
+        start_ms=_times,
+        to_ms=st.none() | _times,
+        arn=_optional_texts,
+        files=st.none() | _times,
+    ),
 )
 _segments = st.integers(0, 4095).flatmap(
     lambda segment: st.builds(
@@ -321,6 +336,7 @@ def _with(offset: SourceOffset, name: str, value: Any) -> SourceOffset:
         ("total_segments", "4", "total_segments is '4', expected a whole number"),
         ("export_arn", 7, "export_arn is 7, expected text"),
         ("export_ms", "7", "export_ms is '7', expected a whole number"),
+        ("chain_bucket", "exports", "chain_from_ms is missing, expected a whole number"),
         ("exclusive_start_key", 7, "exclusive_start_key is 7, expected text"),
     ],
 )

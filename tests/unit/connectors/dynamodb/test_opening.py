@@ -10,7 +10,12 @@ from connectd.connectors.dynamodb import opening
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.envelope import InitSyncState
 from connectd.connectors.dynamodb.gaps import GapKind
-from connectd.connectors.dynamodb.offsets import PositionKind, ShardPosition, TableState
+from connectd.connectors.dynamodb.offsets import (
+    ExportChain,
+    PositionKind,
+    ShardPosition,
+    TableState,
+)
 from connectd.connectors.dynamodb.opening import OpeningKind
 from connectd.connectors.dynamodb.scan import SEGMENT_BYTES, segments_for
 from connectd.connectors.dynamodb.source_api import KeyAttribute, Shard, TableDescription
@@ -33,6 +38,7 @@ TABLE = TableDescription(
     read_capacity_units=0,
     table_id="table-1",
 )
+CHAIN = ExportChain("exports", 1, 2, 3)
 POSITION = ShardPosition("shard-1", ARN, 7, PositionKind.TRIM_HORIZON, 1)
 
 
@@ -62,6 +68,8 @@ def state(init_sync: str, arn: str | None = ARN, **members: object) -> TableStat
         (stored(state("FINISHED"), POSITION), "true", OpeningKind.STREAM),
         (stored(state("FINISHED", "old"), POSITION), "false", OpeningKind.STREAM),
         (stored(state("SKIPPED"), POSITION), "false", OpeningKind.STREAM),
+        (stored(state("FINISHED", chain=CHAIN)), "false", OpeningKind.CONTINUED_CHAIN),
+        (stored(state("FINISHED", chain=CHAIN), POSITION), "true", OpeningKind.CONTINUED_CHAIN),
         (stored(state("FINISHED")), "false", OpeningKind.TAKEN_OVER),
         (stored(state("FINISHED", None)), "false", OpeningKind.TAKEN_OVER),
         (stored(state("SKIPPED", None)), "true", OpeningKind.TAKEN_OVER),

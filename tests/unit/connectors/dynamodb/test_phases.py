@@ -29,6 +29,7 @@ _LEGAL = {
     },
     Phase.RESYNC: {
         PhaseEvent.BASELINE_DURABLE: Phase.INIT_SYNC,
+        PhaseEvent.GAP_CLOSED: Phase.SYNC,
         PhaseEvent.TABLE_GONE: Phase.GONE,
     },
     Phase.GONE: {PhaseEvent.TABLE_GONE: Phase.GONE},

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from connectd.connectors.dynamodb import stored_table
 from connectd.connectors.dynamodb.envelope import InitSyncState
 from connectd.connectors.dynamodb.offsets import (
+    ExportChain,
     PositionKind,
     SegmentPosition,
     ShardPosition,
@@ -88,6 +89,16 @@ def test_segments_of_another_scan_are_stale(segment: SegmentPosition) -> None:
     found = stored_table.load("orders", _stored(_RUNNING, segment))
     assert not found.segments
     assert found.stale == (segment_partition("orders", 0),)
+
+
+def test_of_a_chain_of_exports_the_segments_of_the_one_under_way_are_believed() -> None:
+    chain = ExportChain("exports", from_ms=10, newest_ms=11, start_ms=3000, to_ms=20, files=2)
+    mine = replace(_SEGMENT, init_sync_start_ms=3000)
+    found = stored_table.load("orders", _stored(replace(_FINISHED, chain=chain), mine))
+    assert found.segments == {0: mine}
+    for other in (replace(chain, start_ms=3001), replace(chain, files=None)):
+        found = stored_table.load("orders", _stored(replace(_FINISHED, chain=other), mine))
+        assert found.stale == (segment_partition("orders", 0),)
 
 
 @pytest.mark.parametrize("state", [_RUNNING, _FINISHED], ids=["running", "finished"])
