@@ -11,6 +11,7 @@ from connectd.aio.clock import Clock
 from connectd.app.expected_records import ExpectedRecords
 from connectd.app.reconcile_on_spark import SparkLook
 from connectd.connectors.dynamodb import reconciling
+from connectd.connectors.dynamodb.export_pages import ExportReading
 from connectd.connectors.dynamodb.reconciling import KeyReader, StateReader
 from connectd.connectors.dynamodb.second_look import Candidate
 from connectd.connectors.dynamodb.table_reading import TableReading
@@ -54,6 +55,8 @@ class Parts:
     open_producer: Callable[[], PageProducer]
     spark: SparkLook | None = None
     """Does the first look, if the user wants that."""
+    export: ExportReading | None = None
+    """Is looked at first instead of the table, if the user wants that."""
 
 
 class Now(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from connectd.aio.backoff import Backoff, retry
@@ -22,6 +22,7 @@ from connectd.connectors.dynamodb import reconciling
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.connector import DynamoDbSourceConnector
 from connectd.connectors.dynamodb.envelope import InitSyncState, SourceInfo
+from connectd.connectors.dynamodb.export_pages import ExportReading
 from connectd.connectors.dynamodb.offsets import TableState
 from connectd.connectors.dynamodb.opening import record_plan
 from connectd.connectors.dynamodb.plan import TablePlan
@@ -68,10 +69,11 @@ async def opened(
     on_progress: OnProgress,
     *,
     on_spark: bool = False,
+    export: str | None = None,
 ) -> AsyncIterator[Reconciliation]:
     """A reconciliation that is ready; everything is closed behind the block.
 
-    ``on_spark``: Spark does the first look.
+    ``on_spark``: Spark does the first look. ``export``: an export's name, instead of a scan.
 
     Raises:
         ConfigError: worker or connector are not configured so that records could be made.
@@ -90,6 +92,9 @@ async def opened(
             lambda: api.dynamodb.describe_table(subject.table), clock=wiring.clock, policy=_RETRY
         )
         parts = wiring.parts(api, description, on_spark=on_spark)
+        if export is not None:
+            reading = await ExportReading.open(api.exports, export, description.arn, wiring.clock)
+            parts = replace(parts, export=reading)
         yield Reconciliation(subject.connector, subject.table, parts, wishes, on_progress)
     finally:
         await pool.close()

@@ -5,6 +5,10 @@ The table is scanned and its topics are read at the same time; both sides go int
 ``settle_s`` (``second_look``). A repair reads every item that still differs once more, writes what
 the connector would write of it, waits for all acknowledgements, and compares everything again.
 
+Instead of the table a full export may be looked at first. Its picture is older than the topic, so
+that much may differ which is in order; the second look, which asks the table itself, tells. What it
+cannot tell: that the topic lacks a change made after the export, for there both say the same.
+
 Nothing of this is known to a running worker: positions are not touched, and a repair's records
 stand among the worker's own. An item that changes between its reading and the acknowledgement may
 therefore be overtaken by its older state; the comparison that follows every repair says so.
@@ -17,6 +21,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from typing import Final
 
+from connectd.aio.clock import iso_instant
 from connectd.app.reconcile_on_spark import SparkLook
 from connectd.app.reconcile_parts import (
     CHUNK_KEYS,
@@ -30,10 +35,12 @@ from connectd.app.repairing import Repair
 from connectd.connectors.dynamodb import reconciling
 from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.digest_file import DigestFile, Expected, Found
+from connectd.connectors.dynamodb.export_pages import FinishedExport
 from connectd.connectors.dynamodb.reconciling import (
     Compared,
     Counts,
     Difference,
+    Exported,
     Repaired,
     Report,
 )
@@ -126,7 +133,7 @@ class _Comparison:
         self._followers: dict[str, TopicFollower] = {}
         self._look: SecondLook | None = None
         self._compared = Compared.DOCUMENTS
-        self._foreign = self._items = self._looked_at = 0
+        self._foreign = self._items = self._looked_at = self._asked = 0
         self._policies: dict[str, str | None] = {}
         self.denied: ConnectdError | None = None
 
@@ -157,6 +164,7 @@ class _Comparison:
             counts=counts,
             differences=tuple(map(self._named, differences)),
             notes=tuple(self._notes(counts)),
+            export=None if parts.export is None else _exported(parts.export.export),
         )
 
     async def close(self) -> None:
@@ -211,11 +219,14 @@ class _Comparison:
         self._policies[topic] = description.cleanup_policy
 
     async def _read_table(self) -> None:
-        async with self._parts.table.pages() as pages:
+        export = self._parts.export
+        step = "reading the export of" if export else "scanning"
+        total = export.export.items if export else None
+        async with (export or self._parts.table).pages() as pages:
             async for page in pages:
                 await self._expect(page.items)
                 self._items += len(page.items)
-                self._on_progress(f"scanning {self._table}", self._items, None)
+                self._on_progress(f"{step} {self._table}", self._items, total)
 
     async def _expect(self, items: Sequence[Raw]) -> None:
         rows = []
@@ -272,6 +283,7 @@ class _Comparison:
             if candidate.item_key is None:
                 candidate.item_key = self._parts.keys.item_key(candidate.topic, candidate.key)
         self._look = look = SecondLook(found)
+        self._asked = len(look)
         end_s = self._parts.clock.monotonic() + self._wishes.settle_s
         while len(look) and self.denied is None:
             await self._ask_table(look)
@@ -308,6 +320,12 @@ class _Comparison:
 
     def _notes(self, counts: Counts) -> list[str]:
         notes = []
+        if self._parts.export is not None:
+            notes.append(
+                f"the table was compared as its export shows it; {self._asked} keys that differed "
+                "were looked at again in the table itself. Changes made after the export that the "
+                "topic lacks are not found"
+            )
         if self._compared is not Compared.DOCUMENTS:
             how = "as JSON" if self._compared is Compared.JSON else "byte for byte"
             notes.append(
@@ -349,6 +367,11 @@ def _named_topic(topic: str) -> Iterator[None]:
 
 def _ignore(_: Sequence[LogRecord]) -> None:
     """Who only asks for ends hears of no records."""
+
+
+def _exported(export: FinishedExport) -> Exported:
+    time = None if export.export_ms is None else iso_instant(export.export_ms / 1000)
+    return Exported(export.arn, time)
 
 
 _COARSENESS: Final = (Compared.DOCUMENTS, Compared.JSON, Compared.BYTES)

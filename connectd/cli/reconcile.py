@@ -31,6 +31,7 @@ topic to its end, and takes the last record of each key.
   connectd reconcile orders-source orders -w worker.properties
   connectd reconcile orders-source orders -w worker.properties --json | jq .counts
   connectd reconcile orders-source orders -w worker.properties --repair
+  connectd reconcile orders-source orders -w worker.properties --export s3://b/p/AWSDynamoDB/0169…
   connectd reconcile orders-source orders -w worker.properties --file connector.json
 
 The connector's config is asked of a running worker (--url, or CONNECTD_URL in the environment), or
@@ -53,6 +54,11 @@ temporary file (--spill names its directory), some 200 bytes each.
 --spark lets Spark do the first comparison, for tables that one process would scan for days: by the
 worker's spark.* keys, as an initial scan on Spark. Topics that transforms choose must then be named
 (--topic).
+
+--export compares with a full export that is finished, instead of a scan: it costs no read capacity.
+It is named by its ARN, or by the folder of its manifests. The export is older than the topic, so
+every key that differs is asked of the table itself (dynamodb:GetItem, strongly consistent) before
+it counts. A change made after the export that the topic lacks is not found.
 
 --repair writes the items that are missing or stale (as op r) and tombstones for what is extra, with
 the connector's producer settings, waits until all are acknowledged, and compares again. An item
@@ -80,7 +86,11 @@ def add(commands: Commands) -> None:
     )
     where.add_argument("--file", type=Path, help="the connector's file, instead of a worker")
     parser.add_argument("--repair", action="store_true", help="write what is missing or wrong")
-    parser.add_argument("--spark", action="store_true", help="let Spark do the first comparison")
+    first = parser.add_mutually_exclusive_group()
+    first.add_argument("--spark", action="store_true", help="let Spark do the first comparison")
+    first.add_argument(
+        "--export", metavar="ARN", help="compare with a finished full export (or s3://…) first"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
         "--settle", type=_seconds, default=10.0, metavar="SECONDS",
@@ -150,7 +160,7 @@ async def _run(
     from connectd.app import reconcile_wiring
 
     async with reconcile_wiring.opened(
-        subject, worker, wishes, progress, on_spark=options.spark
+        subject, worker, wishes, progress, on_spark=options.spark, export=options.export
     ) as reconciliation:
         return await (reconciliation.repair() if options.repair else reconciliation.compare())
 
@@ -211,6 +221,8 @@ def _print(report: Report) -> None:
     counts = report.counts
     topics = ", ".join(report.topics) or "no topic"
     print(f"table  {report.table}: {counts.items:,} items")
+    if report.export is not None:
+        print(f"export {report.export.arn} of {report.export.time or 'an unknown time'}")
     print(f"topic  {topics}: {counts.records:,} records, {counts.keys:,} keys with an item")
     if report.repaired is not None:
         told = report.repaired

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from connectd import cli
+from tests.component.dynamodb.exports import data_file, files_manifest, summary
+from tests.fakes.objects import Objects, served
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import free_ports
 from tests.harness.worker import properties_text
@@ -22,6 +24,9 @@ from tests.kit.scripted_registry import ScriptedRegistry
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
 CapSys = pytest.CaptureFixture[str]
+
+EXPORT = "s3://exports/some/AWSDynamoDB/01693685827463-2d8752fd"
+EXPORT_ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/t/export/01693685827463-2d8752fd"
 
 ALL_TYPES: dict[str, Any] = {
     "s": {"S": 'zähle "bis" ✓'},
@@ -106,6 +111,22 @@ def in_sync(rig: Rig, items: int = 3, /, **keys: str) -> None:
     rig.create_table("t", items=items)
     rig.create(dynamodb__table__whitelist="t", **keys)
     rig.wait_following("t")
+
+
+def exported(numbers: Iterable[int]) -> Objects:
+    """What a full export of these items leaves in S3."""
+    items = [{"id": {"S": f"k{number}"}} for number in numbers]
+    folder = EXPORT.removeprefix("s3://exports/")
+    data, files = f"{folder}/data/a.json.gz", f"{folder}/manifest-files.json"
+    content = data_file(items)
+    table_arn = EXPORT_ARN.partition("/export/")[0]
+    return {
+        ("exports", f"{folder}/manifest-summary.json"): summary(
+            EXPORT_ARN, table_arn, files, len(items)
+        ),
+        ("exports", files): files_manifest({data: (content, len(items))}),
+        ("exports", data): content,
+    }
 
 
 def create_topic(bootstrap: str, topic: str) -> None:
@@ -211,6 +232,49 @@ def test_an_item_that_may_not_be_read_again_leaves_its_difference_unchecked(
     assert "dynamodb:GetItem" in told.report["notes"][0]
     assert (repaired.code, repaired.report) == (2, None)
     assert "dynamodb:GetItem" in repaired.err
+
+
+def test_an_export_stands_for_the_table_and_what_changed_since_is_asked_of_the_table(
+    rig: Rig, reconcile: Command
+) -> None:
+    with served(exported(range(5))) as s3:
+        in_sync(rig, 5, aws__s3__endpoint=s3)
+        rig.put("t", 0, late={"BOOL": True})
+        rig.put("t", 9)
+        rig.control.delete(table="t", key={"id": {"S": "k3"}})
+        rig.wait_records("t", 9)
+        rig.control.inject(operation="Scan", error="AccessDeniedException", times=None)
+
+        followed = reconcile("--export", EXPORT)
+        stopped(rig)
+        rig.put("t", 0, late={"BOOL": False})
+        rig.put("t", 3)
+        rig.control.delete(table="t", key={"id": {"S": "k9"}})
+        told = reconcile("--export", EXPORT)
+        repaired = reconcile("--export", EXPORT, "--repair")
+
+    assert followed.code == 0, followed
+    assert followed.report["export"] == {"arn": EXPORT_ARN, "time": "2026-05-01T10:00:00.000Z"}
+    assert followed.report["counts"]["items"] == 5
+    assert "3 keys that differed were looked at again" in followed.report["notes"][0]
+    assert told.differences == {("stale", "k0"), ("missing", "k3"), ("extra", "k9")}
+    assert (told.code, told.report["counts"]["unchecked"]) == (1, 0)
+    assert (repaired.code, repaired.report["repaired"]) == (0, {"records": 2, "tombstones": 1})
+    rig.assert_topic_equals_table("t")
+
+
+def test_an_export_that_cannot_be_read_ends_the_comparison(rig: Rig, reconcile: Command) -> None:
+    objects = exported(range(3))
+    with served(objects) as s3:
+        in_sync(rig, 3, aws__s3__endpoint=s3)
+        (key,) = [key for key in objects if key[1].endswith(".json.gz")]
+        objects[key] = b"damaged"
+        damaged = reconcile("--export", EXPORT)
+        other = reconcile("--export", "s3://exports/other")
+
+    assert (damaged.code, other.code) == (2, 2)
+    assert "its MD5 is" in damaged.err
+    assert "s3://exports/other/manifest-summary.json" in other.err
 
 
 class TestWithoutAWorker:

@@ -79,6 +79,8 @@ class DamagedExportError(FatalTaskError):
     """An export is not what DynamoDB wrote. ``where`` begins the message."""
 
     def __init__(self, where: str, problem: str) -> None:
+        self.where = where
+        self.problem = problem
         super().__init__(
             f"{where}: {problem}; restore the object, or remove the offset of the table (DELETE or "
             "PATCH on the connector's offsets) so that it is exported again"

@@ -336,6 +336,14 @@ class Repaired:
 
 
 @dataclass(frozen=True)
+class Exported:
+    """The export that was compared instead of the table; ``time`` is that of its picture."""
+
+    arn: str
+    time: str | None
+
+
+@dataclass(frozen=True)
 class Report:
     """The answer. ``differences`` are the first few; ``counts`` has them all."""
 
@@ -347,6 +355,7 @@ class Report:
     differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
     repaired: Repaired | None = field(default=None)
+    export: Exported | None = None
 
     @property
     def is_equal(self) -> bool:
@@ -355,7 +364,7 @@ class Report:
 
     def to_json(self) -> dict[str, object]:
         """As ``--json`` prints it; no member ever goes away."""
-        repaired = self.repaired
+        repaired, export = self.repaired, self.export
         return {
             "connector": self.connector,
             "table": self.table,
@@ -366,4 +375,5 @@ class Report:
             "differences": [each.to_json() for each in self.differences],
             "notes": list(self.notes),
             "repaired": None if repaired is None else dict(vars(repaired)),
+            "export": None if export is None else dict(vars(export)),
         }

@@ -54,6 +54,7 @@ def told(batch: RecordBatch) -> list[Any]:
     for record in batch.payload.source_records():
         assert not isinstance(record, RecordError)
         value = record.value
+        assert value is None or isinstance(value, Struct)
         found.append(
             None if value is None else tuple(map(value.get, ("op", "document", "old_document")))
         )
@@ -89,7 +90,7 @@ def test_both_images_are_an_update_one_of_them_an_insert_or_a_deletion() -> None
 def test_a_change_has_its_own_time_and_nobody_who_made_it() -> None:
     (record, *_) = batch_of(change_line(KEYS, WRITTEN_S, NEW, OLD)).payload.source_records()
     assert not isinstance(record, RecordError)
-    assert record.value is not None
+    assert isinstance(record.value, Struct)
     source = record.value.get("source")
     assert isinstance(source, Struct)
     assert source.get("init_sync") == "FINISHED"

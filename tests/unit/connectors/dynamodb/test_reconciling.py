@@ -231,4 +231,5 @@ def test_a_report_keeps_all_its_members() -> None:
         ],
         "notes": [],
         "repaired": None,
+        "export": None,
     }  # fmt: skip
