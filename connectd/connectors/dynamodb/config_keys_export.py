@@ -76,7 +76,8 @@ EXPORT_KEYS: Final = (
         ConfigType.STRING,
         "With init.sync.engine=export, who reads the export: daemon (the worker itself), spark "
         "(a job that the worker starts, as for init.sync.engine=spark), or auto: Spark for tables "
-        "above the thresholds of Spark, if the worker finds a spark-submit. It may change hands.",
+        "above the thresholds of Spark, if the worker finds a spark-submit. It may change hands. "
+        "Incremental exports, which close gaps, are always read by the worker.",
         Importance.LOW,
         "daemon",
         _GROUP,

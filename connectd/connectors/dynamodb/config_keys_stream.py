@@ -127,8 +127,9 @@ STREAM_KEYS: Final = (
         "gap.policy",
         _STRING,
         "What to do when changes were lost between the stored position and the stream: resync "
-        "(scan again; items deleted in the gap stay in the topic), fail, or skip (go on with what "
-        "is there). A gap is always logged, counted and shown.",
+        "(scan again; items deleted in the gap stay in the topic; with init.sync.engine=export "
+        "read incremental exports, which have the deletions, where they reach back far enough), "
+        "fail, or skip (go on with what is there). A gap is always logged, counted and shown.",
         _MEDIUM,
         "resync",
         "Stream",

@@ -7,10 +7,18 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import boto3
 import pytest
+from botocore.stub import Stubber
 
 from connectd.aws.clients import AwsClients
-from connectd.aws.exports import ExportDescription, ExportRequest, ExportsClient, ObjectPart
+from connectd.aws.exports import (
+    ExportDescription,
+    ExportRequest,
+    ExportsClient,
+    ExportWindow,
+    ObjectPart,
+)
 from connectd.aws.settings import AwsSettings
 from connectd.errors import (
     AccessDeniedError,
@@ -26,6 +34,7 @@ T = TypeVar("T")
 
 ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/orders"
 KEYS: Any = {"access_key_id": "AKIDBASE", "secret_access_key": "secret"}
+BOTO_KEYS: Any = {"aws_access_key_id": "AKIDBASE", "aws_secret_access_key": "secret"}
 
 
 class Boto:
@@ -71,6 +80,33 @@ def test_only_what_is_said_is_asked_for() -> None:
     assert boto.requests == [least, least | more]
 
 
+def test_an_incremental_export_is_asked_for_with_its_window_and_both_images() -> None:
+    boto = Boto()
+    window = ExportWindow(1_777_629_600_000, 1_777_633_200_000)
+    asyncio.run(client_of(boto).request(ExportRequest(ARN, "token", "bucket", window=window)))
+    (request,) = boto.requests
+    assert request["ExportType"] == "INCREMENTAL_EXPORT"
+    assert request["IncrementalExportSpecification"] == {
+        "ExportFromTime": datetime(2026, 5, 1, 10, 0, 0, tzinfo=UTC),
+        "ExportToTime": datetime(2026, 5, 1, 11, 0, 0, tzinfo=UTC),
+        "ExportViewType": "NEW_AND_OLD_IMAGES",
+    }
+
+
+def test_the_parameters_of_an_incremental_export_are_those_of_the_api() -> None:
+    """botocore refuses what the API's own description does not know."""
+    client = boto3.client("dynamodb", region_name="eu-west-1", **BOTO_KEYS)
+    window = ExportWindow(1_777_629_600_000, 1_777_633_200_000)
+    with Stubber(client) as stub:
+        description = {"ExportArn": f"{ARN}/export/1", "ExportStatus": "IN_PROGRESS"}
+        stub.add_response("export_table_to_point_in_time", {"ExportDescription": description})
+        export = asyncio.run(
+            client_of(client).request(ExportRequest(ARN, "token", "bucket", window=window))
+        )
+    client.close()
+    assert export.status == "IN_PROGRESS"
+
+
 def test_a_description_says_how_it_went() -> None:
     boto = Boto(
         ExportStatus="FAILED",
@@ -79,6 +115,9 @@ def test_a_description_says_how_it_went() -> None:
         FailureCode="S3AccessDenied",
         FailureMessage="no",
         ItemCount=7,
+        S3Bucket="exports",
+        TableArn=ARN,
+        ExportType="INCREMENTAL_EXPORT",
     )
     assert asyncio.run(client_of(boto).describe(f"{ARN}/export/1")) == ExportDescription(
         arn=f"{ARN}/export/1",
@@ -87,6 +126,9 @@ def test_a_description_says_how_it_went() -> None:
         manifest_key="some/AWSDynamoDB/1/manifest-files.json",
         item_count=7,
         failure="S3AccessDenied: no",
+        bucket="exports",
+        table_arn=ARN,
+        kind="INCREMENTAL_EXPORT",
     )
     assert boto.requests == [{"ExportArn": f"{ARN}/export/1"}]
 
