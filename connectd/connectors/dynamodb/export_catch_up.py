@@ -22,14 +22,21 @@ import structlog
 
 from connectd.aio.clock import iso_instant
 from connectd.aws import exports
-from connectd.connectors.dynamodb import export_making, export_windows, stored_table
+from connectd.connectors.dynamodb import export_making, export_windows, lineage, stored_table
+from connectd.connectors.dynamodb.config import ScanEngine
 from connectd.connectors.dynamodb.decode import StreamRecord
 from connectd.connectors.dynamodb.emission_queue import REMOVED
 from connectd.connectors.dynamodb.export_changes import change_batch, read_change_pages
 from connectd.connectors.dynamodb.export_files import DataFile, LinePage
 from connectd.connectors.dynamodb.export_making import UNCONFIRMED_MAX_MS
 from connectd.connectors.dynamodb.export_reader import ExportReader
-from connectd.connectors.dynamodb.offsets import ExportChain, SegmentPosition, TableState
+from connectd.connectors.dynamodb.gaps import Gap
+from connectd.connectors.dynamodb.offsets import (
+    ExportChain,
+    SegmentPosition,
+    ShardPosition,
+    TableState,
+)
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.scan_progress import ScanProgress
 from connectd.connectors.dynamodb.source_api import (
@@ -46,6 +53,39 @@ _log = structlog.get_logger(__name__)
 
 class ExportRefusedError(FatalTaskError):
     """DynamoDB will not export what a gap needs: the table must be read whole."""
+
+
+async def begin(
+    scope: TableScope, gap: Gap | None, state: TableState, positions: Mapping[str, ShardPosition]
+) -> TableState | None:
+    """The state with the chain that closes a gap, durable; None: there is none, and it is said why.
+
+    ``positions`` are those behind everything that was emitted.
+    """
+    if scope.config.scan.engine is not ScanEngine.EXPORT or gap is None:
+        return None
+    now_ms = scope.time.now_ms()
+    problem = export_windows.obstacle(gap, state, positions, scope.config, now_ms)
+    if problem:
+        give_up(scope, problem)
+        return None
+    # Records that are emitted and not yet acknowledged are before the chain: they come first.
+    await scope.queue.commit_all(
+        {
+            stored_table.shard_partition(scope.table, each.shard_id): each.to_offset()
+            for each in lineage.frontier(positions)
+        }
+    )
+    bucket = scope.config.scan.export.bucket
+    state = replace(state, chain=export_windows.begin_chain(positions, bucket, now_ms))
+    await scope.queue.commit(stored_table.table_partition(scope.table), state.to_offset())
+    return state
+
+
+def give_up(scope: TableScope, why: str) -> None:
+    """Say that the table is read whole instead, and why: in the log, and in its row."""
+    scope.progress.why_whole = f"incremental exports cannot close the gap: {why}"
+    _log.warning("incremental exports cannot close the gap", table=scope.table, why=why)
 
 
 class CatchUp:

@@ -30,15 +30,15 @@ import structlog
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
 from connectd.connectors.dynamodb import (
+    export_catch_up,
     export_sync,
-    export_windows,
     gap_policy,
     lineage,
     opening,
     scanning,
     stored_table,
 )
-from connectd.connectors.dynamodb.config import ScanEngine, StartPosition
+from connectd.connectors.dynamodb.config import StartPosition
 from connectd.connectors.dynamodb.discovery import stream_problem
 from connectd.connectors.dynamodb.emission_queue import REMOVED
 from connectd.connectors.dynamodb.envelope import InitSyncState
@@ -404,21 +404,21 @@ class TableJob:
 
     async def _close_gap(self) -> bool:
         """Whether incremental exports have closed the gap: then the stream goes on behind them."""
-        scope = self._scope
-        is_begun = self._require_state().chain is not None
-        if not is_begun and not await self._begin_chain():
-            return False
-        state = self._require_state()
+        scope, state, stored = self._scope, self._require_state(), self._segments
+        if state.chain is None:
+            begun = await export_catch_up.begin(scope, self._gap, state, self._positions)
+            if begun is None:
+                return False
+            state, stored = begun, {}
         scope.progress.enter("RESYNC", "closing a gap with incremental exports")
         description = await self._describe_unchanged(state)
         if description is None:
             return False
-        stored = self._segments if is_begun else {}
         chain = CatchUp(scope, description, self._require_plan(), state, stored)
         try:
             state = self._state = await chain.run()
         except ExportRefusedError as error:
-            self._cannot_close(str(error))
+            export_catch_up.give_up(scope, str(error))
             return False
         if await self._describe_unchanged(state) is None:
             return False
@@ -426,32 +426,14 @@ class TableJob:
         await self._follow_from(replace(state, chain=None, export_ms=state.chain.from_ms))
         return True
 
-    async def _begin_chain(self) -> bool:
-        """Make the beginning of a chain durable, behind everything that was read of the stream."""
-        scope, state, now_ms = self._scope, self._require_state(), self._scope.time.now_ms()
-        if scope.config.scan.engine is not ScanEngine.EXPORT or self._gap is None:
-            return False
-        problem = export_windows.obstacle(self._gap, state, self._positions, scope.config, now_ms)
-        if problem:
-            self._cannot_close(problem)
-            return False
-        # Also of records that are emitted and not yet acknowledged: they are before the chain.
-        await self._commit_positions(lineage.frontier(self._positions))
-        bucket = scope.config.scan.export.bucket
-        chain = export_windows.begin_chain(self._positions, bucket, now_ms)
-        await self._commit_state(replace(state, chain=chain))
-        return True
-
     async def _describe_unchanged(self, state: TableState) -> TableDescription | None:
         """The table, if it still has the stream that is to be followed behind a chain."""
         description = await self._describe()
         if description.stream_arn == state.stream_arn:
             return description
-        self._cannot_close(f"its stream is {description.stream_arn}, it was {state.stream_arn}")
+        why = f"its stream is {description.stream_arn}, it was {state.stream_arn}"
+        export_catch_up.give_up(self._scope, why)
         return None
-
-    def _cannot_close(self, why: str) -> None:
-        _log.warning("incremental exports cannot close the gap", table=self._scope.table, why=why)
 
     async def _follow_from(self, state: TableState) -> None:
         """Go on with the stream behind the picture of a state, which it reaches back to."""

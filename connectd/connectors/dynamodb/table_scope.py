@@ -60,6 +60,7 @@ class TableProgress:
     """The picture of one table; counters are since the start of the task, except ``items_scanned``,
     which counts the whole scan.
 
+    ``why_whole`` says why the table is read whole after a gap, until it is followed again;
     ``troubles`` are what is being retried right now, by what it is ("shard …", "scan …");
     ``last_read_s`` (monotonic) is the last successful read of any shard.
     """
@@ -68,6 +69,7 @@ class TableProgress:
     topic: str
     state: str = "DISCOVERY"
     note: str = ""
+    why_whole: str = ""
     items_scanned: int = 0
     items_estimated: int = 0
     records_sent: int = 0
@@ -83,19 +85,20 @@ class TableProgress:
         """Show another state; troubles of the one before are over, and so is its scan."""
         self.state = state
         self.note = note
+        if state == "SYNC":
+            self.why_whole = ""
         self.troubles.clear()
         self.scan = None
 
     def reason(self) -> str:
         """Why the table is not where it should be, or "" when nothing is wrong."""
-        if not self.troubles:
-            return self.note
-        first = next(iter(self.troubles.values()))
-        others = len(self.troubles) - 1
-        text = f"{first.text} (attempt {first.attempt})"
-        if others:
-            text += f" and {others} more"
-        return f"{self.note}; {text}" if self.note else text
+        parts = [self.note, self.why_whole]
+        if self.troubles:
+            first = next(iter(self.troubles.values()))
+            others = len(self.troubles) - 1
+            more = f" and {others} more" if others else ""
+            parts.append(f"{first.text} (attempt {first.attempt}){more}")
+        return "; ".join(filter(None, parts))
 
     def lag_s(self) -> float | None:
         """Age of the newest record read, of the shard that is furthest behind; 0 at the tip."""

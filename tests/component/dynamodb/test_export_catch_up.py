@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from connectd.connectors.dynamodb.export_windows import WINDOW_MIN_MS
 from connectd.connectors.dynamodb.source_api import ExportWindow
 from connectd.errors import AccessDeniedError, ThrottledError
+from connectd.model.record import RecordBatch
 from tests.component.dynamodb.account import FakeTable
 from tests.component.dynamodb.exports import FakeExports
 from tests.component.dynamodb.rig import Rig, new_account, virtual
@@ -285,7 +286,12 @@ async def test_what_they_cannot_close_is_exported_whole_and_it_is_said_why(
     roll(table)
     await rig.clock.sleep(hours * HOUR_S)
     with capture_logs() as logs:
-        await found.heal()
+        await rig.start()
+        await rig.until(lambda: found.full_exports == 2)
+        assert f"{REFUSED}: " in str(rig.row("orders")["reason"])
+        assert why in str(rig.row("orders")["reason"])
+        await found.healed()
+    assert rig.row("orders")["reason"] == ""
     assert [each for each in logs if each["event"] == REFUSED and why in str(each["why"])]
     assert found.full_exports == 2
     assert ("r", "lost", 7) in rig.ops()
@@ -393,4 +399,71 @@ async def test_another_engine_scans_after_a_gap_and_a_chain_that_began_ends_as_o
     await rig.clock.sleep(30 * HOUR_S)
     await found.heal()
     assert rig.account.calls["Scan"] > 0
+    await rig.stop()
+
+
+class Never(random.Random):
+    """Of what Kafka has not acknowledged, nothing has reached it."""
+
+    def randint(self, a: int, b: int) -> int:
+        return a
+
+
+@virtual
+async def test_what_is_done_of_a_file_is_not_sent_again() -> None:
+    found = await gap(init_sync_page_size="5")
+    rig, table = found.rig, found.table
+    for number in range(40):
+        table.put(f"k{number}", 1000 + number)
+    found.exports.file_items = 100
+    await rig.clock.sleep(30 * HOUR_S)
+    rig.random = Never()
+    pages: list[object] = []
+
+    def hold(emission: object) -> None:
+        if isinstance(emission, RecordBatch) and len(emission.payload):
+            pages.append(emission)
+            rig.acks_held = len(pages) >= 4
+
+    rig.on_emission = hold
+    await rig.start()
+    await rig.until(lambda: rig.acks_held)
+    await rig.sleep(1.0)
+    done = int(str((rig.stored("orders", segment=0) or {})["count"]))
+    await rig.crash()
+    rig.on_emission, rig.acks_held = lambda emission: None, False
+    sent = len(rig.log)
+    await found.heal()
+    changes = [each for each in rig.log[sent:] if each.op in {"c", "u"}]
+    assert done >= 5
+    assert len(changes) == 40 - done
+    await rig.stop()
+
+
+@virtual
+async def test_a_chain_begins_behind_what_kafka_has_acknowledged() -> None:
+    """Kafka is away until the stream has lost changes: what was read and not sent is not done."""
+    found = await gap()
+    rig, table = found.rig, found.table
+    rig.random = Never()
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    rig.acks_held = True
+    for key in ("first", "second"):  # further apart than an export begins before its position
+        table.put(key, 1)
+        await rig.sleep(HOUR_S)
+    is_away = True
+    rig.account.refuse = lambda operation, subject: (
+        ThrottledError("slow down") if is_away and operation.startswith("Get") else None
+    )
+    table.put("third", 1)
+    await rig.clock.sleep(30 * HOUR_S)
+    table.put("fourth", 1)
+    is_away = False
+    await rig.until(lambda: rig.row("orders")["gaps"] == 1, within_s=HOUR_S)
+    await rig.sleep(10.0)
+    await rig.crash()
+    rig.acks_held = False
+    await found.heal()
+    assert found.full_exports == 1
     await rig.stop()
