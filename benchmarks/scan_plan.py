@@ -22,7 +22,10 @@ TABLE_UNITS_PER_S: Final = 40_000
 """AWS's default quota of a table, either capacity mode."""
 
 DOLLARS_PER_MILLION_UNITS: Final = 0.125
-"""On demand, US East (N. Virginia), since 1 November 2024."""
+"""On demand, US East (N. Virginia), as reported on 21 July 2025 (source in ``docs/spark.md``)."""
+
+PARTITION_UNITS_PER_S: Final = 3_000
+"""What one partition of a table gives at most."""
 
 STREAM_HOURS: Final = 24.0
 """How far back a stream reaches."""
@@ -112,6 +115,11 @@ class ScanPlan:
     def executors(self) -> int:
         """Of ``slots_per_executor`` cores each."""
         return math.ceil(self.slots / self.slots_per_executor)
+
+    @property
+    def partitions_read(self) -> int:
+        """Partitions of DynamoDB that have to be at work at a time."""
+        return math.ceil(self.units_per_s / PARTITION_UNITS_PER_S)
 
     @property
     def jobs_per_s(self) -> float:

@@ -6,7 +6,7 @@ now may be old by the time it reaches Kafka, and a record of the stream that was
 not be followed by it. So every chunk has a *lease*, counted from the moment when the driver handed
 it out: when it is over, the chunk sends nothing more and throws away what it has not sent. Nobody
 streams before the last lease that may be out is over and what was sent under it has arrived or
-never will (decision 12). Pure.
+never will (decision 11). Pure.
 """
 
 from __future__ import annotations
