@@ -58,6 +58,9 @@ _log = structlog.get_logger(__name__)
 _BACKOFF: Final = Backoff(initial_s=0.5, max_s=20.0)
 """As the daemon's scan has it."""
 
+_ACKNOWLEDGED_S: Final = 30.0
+"""What of a lease is kept for hearing of what was sent; of a short one, half of it."""
+
 _Pages = AsyncGenerator[tuple[list[Raw], SegmentPosition], None]
 """Items, and the position after them."""
 
@@ -191,7 +194,8 @@ class ChunkScan:
 
     def _end_s(self, duration_s: float) -> float:
         """When a chunk of that length ends; what it has sent then has time to be acknowledged."""
-        return self._clock.monotonic() + min(duration_s, self._lease.left_s / 2)
+        left_s = self._lease.left_s
+        return self._clock.monotonic() + min(duration_s, left_s - min(_ACKNOWLEDGED_S, left_s / 2))
 
     def _has_room_after(self, items: int) -> bool:
         """Whether the chunk goes on behind a page of so many items, which is here."""

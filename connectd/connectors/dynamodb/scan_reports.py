@@ -64,7 +64,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Finished:
-    """All segments are at their end, and told so."""
+    """All segments are at their end, and told so; no chunk of any of them can send any more."""
 
 
 ScanReport = Started | SegmentMoved | Trouble | Failed | Finished

@@ -488,3 +488,11 @@ def test_the_page_that_was_asked_for_ahead_is_dropped_with_a_chunk_that_fails() 
     assert len(rig.table.calls) == 2
     assert (result.items_read, result.items) == (1, 0)
     assert rig.ended_at_s == pytest.approx(1.0)
+
+
+def test_a_chunk_that_is_to_be_long_is_long() -> None:
+    rig = Rig(Table(*[1] * 999, page_s=10.0), chunk_s=600.0)
+    rig.lease_s = 660.0
+    result = rig.run()
+    assert 590.0 <= rig.table.times_s[-1] <= 610.0
+    assert result.error is None
