@@ -77,7 +77,7 @@ async def begin(
         }
     )
     bucket = scope.config.scan.export.bucket
-    state = replace(state, chain=export_windows.begin_chain(positions, bucket, now_ms))
+    state = replace(state, chain=export_windows.begin_chain(state, positions, bucket, now_ms))
     await scope.queue.commit(stored_table.table_partition(scope.table), state.to_offset())
     return state
 

@@ -7,7 +7,8 @@ of IncrementalExportSpecification; spec streams-and-leases 4.7). So a longer gap
 them, each beginning where the one before has ended. What a chain must respect:
 
 * **Where it begins.** Before the oldest position of any lineage: what is exported twice is only
-  sent twice. Of a shard that was read to its tip that is the time of the last look.
+  sent twice. Of a shard that was read to its tip that is the time of the last look, and what is
+  older than the picture that INIT_SYNC has shown was in it.
 * **Where the first one ends.** An export says nothing of an item that was inserted and deleted
   within it. Had such an item been sent before the gap, it would stay in the topic. So, where that
   is possible, one export ends at the newest position, and the next one finds it deleted.
@@ -62,10 +63,10 @@ def obstacle(
         return "ttl.deletes is drop, and an export does not tell who has deleted an item"
     if config.stream.safe_zone_ms < SAFE_ZONE_MIN_MS:
         return f"stream.safe.zone.ms is below {SAFE_ZONE_MIN_MS}"
-    known = lineage.frontier(positions)
-    if not known:
+    known_ms = _known_ms(state, positions)
+    if not known_ms:
         return "no position of the stream is known"
-    age_ms = now_ms - min(each.position_ms for each in known)
+    age_ms = now_ms - min(known_ms)
     if age_ms > RECOVERY_MAX_MS - WINDOW_MIN_MS:
         days = age_ms / 86_400_000
         return f"it is {days:.1f} days old, and point-in-time recovery reaches back 35 at most"
@@ -74,9 +75,11 @@ def obstacle(
     return ""
 
 
-def begin_chain(positions: Mapping[str, ShardPosition], bucket: str, now_ms: int) -> ExportChain:
+def begin_chain(
+    state: TableState, positions: Mapping[str, ShardPosition], bucket: str, now_ms: int
+) -> ExportChain:
     """The chain that closes a gap behind these positions; see ``obstacle`` first."""
-    times = [each.position_ms for each in lineage.frontier(positions)]
+    times = _known_ms(state, positions)
     newest_ms = _second_after(max(times))
     from_ms = min(min(times) - MARGIN_MS, newest_ms - WINDOW_MIN_MS)
     return ExportChain(
@@ -100,6 +103,11 @@ def next_end(chain: ExportChain, now_ms: int, safe_zone_ms: int, *, took_ms: int
     if chain.from_ms + WINDOW_MIN_MS <= chain.newest_ms < to_ms:
         to_ms = chain.newest_ms
     return max(to_ms, chain.from_ms + WINDOW_MIN_MS)
+
+
+def _known_ms(state: TableState, positions: Mapping[str, ShardPosition]) -> list[int]:
+    """Up to when everything of each lineage is handed over."""
+    return [max(each.position_ms, state.picture_ms) for each in lineage.frontier(positions)]
 
 
 def _second_after(time_ms: int) -> int:

@@ -66,7 +66,7 @@ async def gap(items: int = 30, shards: int = 1, **config: str) -> Gap:
         "init.sync.engine": "export",
         "init.sync.export.s3.bucket": "exports",
         "init.sync.export.s3.prefix": "some",
-        "stream.poll.interval.max.ms": "30000",
+        "stream.poll.interval.max.ms": "60000",
         **keys,
     }
     found = Gap(Rig(account, settings), table)
@@ -227,7 +227,7 @@ async def test_one_shard_that_nobody_could_read_for_days_is_mended_with_the_othe
     )
     await rig.start()
     chance = random.Random(3)
-    for _ in range(30):
+    for _ in range(26):
         await rig.clock.sleep(HOUR_S)
         for _ in range(3):
             _change(table, chance)
@@ -451,7 +451,7 @@ async def test_a_chain_begins_behind_what_kafka_has_acknowledged() -> None:
     rig.acks_held = True
     for key in ("first", "second"):  # further apart than an export begins before its position
         table.put(key, 1)
-        await rig.sleep(HOUR_S)
+        await rig.clock.sleep(HOUR_S)
     is_away = True
     rig.account.refuse = lambda operation, subject: (
         ThrottledError("slow down") if is_away and operation.startswith("Get") else None
@@ -466,4 +466,32 @@ async def test_a_chain_begins_behind_what_kafka_has_acknowledged() -> None:
     rig.acks_held = False
     await found.heal()
     assert found.full_exports == 1
+    await rig.stop()
+
+
+@virtual
+async def test_a_full_export_that_takes_longer_than_the_stream_keeps_is_followed_by_a_chain() -> (
+    None
+):
+    account = new_account()
+    table = account.add_table("orders")
+    for number in range(30):
+        table.put(f"k{number}", number)
+    account.exports.duration_s = 30 * HOUR_S
+    rig = Rig(account, {"init.sync.engine": "export", "init.sync.export.s3.bucket": "exports"})
+    found = Gap(rig, table)
+    await rig.start()
+    await rig.until(lambda: found.full_exports == 1)
+    await rig.sleep(5.0)
+    table.put("k1", 101)
+    table.delete("k2")
+    await rig.clock.sleep(29 * HOUR_S)
+    account.exports.duration_s = 60.0
+    roll(table)
+    table.put("k3", 103)
+    await found.healed()
+    assert found.full_exports == 1
+    assert found.windows
+    assert found.ops("k2")[-1] == ("d", None)
+    assert (rig.stored("orders") or {}).get("resyncs") is None
     await rig.stop()

@@ -45,7 +45,7 @@ def positions(*found: ShardPosition) -> dict[str, ShardPosition]:
 
 def begun(*found: ShardPosition) -> tuple[float, float]:
     """Ages in hours: of the beginning of the first export, and of the newest position."""
-    chain = export_windows.begin_chain(positions(*found), "exports", NOW_MS)
+    chain = export_windows.begin_chain(STATE, positions(*found), "exports", NOW_MS)
     assert chain.from_ms % 1000 == chain.newest_ms % 1000 == 0
     return (NOW_MS - chain.from_ms) / HOUR_MS, (NOW_MS - chain.newest_ms) / HOUR_MS
 
@@ -72,8 +72,18 @@ def test_a_child_stands_for_what_its_parent_has_stood_for() -> None:
     assert from_h == pytest.approx(25.25, abs=0.01)
 
 
+def test_what_is_older_than_the_picture_of_init_sync_was_in_it() -> None:
+    state = replace(STATE, export_ms=NOW_MS - 25 * HOUR_MS)
+    found = positions(at("a", 30), at("b", 24.5))
+    chain = export_windows.begin_chain(state, found, "x", NOW_MS)
+    assert (NOW_MS - chain.from_ms) / HOUR_MS == pytest.approx(25, abs=0.01)
+    assert "younger than the stream" in export_windows.obstacle(
+        GAP, replace(state, export_ms=NOW_MS - 19 * HOUR_MS), found, config(), NOW_MS
+    )
+
+
 def test_the_first_export_ends_where_the_stream_was_last_read() -> None:
-    chain = export_windows.begin_chain(positions(at("a", 30), at("b", 29.99)), "x", NOW_MS)
+    chain = export_windows.begin_chain(STATE, positions(at("a", 30), at("b", 29.99)), "x", NOW_MS)
     assert chain.newest_ms - chain.from_ms == WINDOW_MIN_MS
     assert next_end(chain, NOW_MS, SAFE_MS) == chain.newest_ms
 
@@ -101,7 +111,7 @@ def test_any_chain_is_whole_within_the_limits_of_the_service_and_ends(
 ) -> None:
     took_ms = min(took_ms, safe_ms // 3)
     found = [at(f"s{number}", age / HOUR_MS) for number, age in enumerate(ages)]
-    chain = export_windows.begin_chain(positions(*found), "x", NOW_MS)
+    chain = export_windows.begin_chain(STATE, positions(*found), "x", NOW_MS)
     assert chain.from_ms < min(each.position_ms for each in found)
     now_ms, took = NOW_MS, 0
     for _ in range(80):
