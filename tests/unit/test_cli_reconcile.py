@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from connectd.connectors.dynamodb.reconciling import (
     Compared,
     Counts,
     Difference,
+    Exported,
     Kind,
     Repaired,
     Report,
@@ -35,13 +37,13 @@ def test_the_examples_of_the_explanation_are_understood(example: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
 
 
 @pytest.mark.parametrize(
     "arguments",
     [["c"], ["c", "t", "--url", "http://a", "--file", "b"], ["c", "t", "--settle", "-1"],
-     ["c", "t", "--show", "many"]],
+     ["c", "t", "--show", "many"], ["c", "t", "--spark", "--export", "arn:aws:dynamodb:x"]],
 )  # fmt: skip
 def test_what_is_not_understood_ends_with_2(arguments: list[str], capsys: CapSys) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -102,6 +104,16 @@ def test_an_equal_one_after_a_repair(capsys: CapSys) -> None:
     reconcile._print(report(Counts(items=1, keys=1, equal=1), repaired=Repaired(2, 1)))
     out = capsys.readouterr().out
     assert "repair 2 records and 1 tombstones written\nequal  compared by documents\n" in out
+
+
+def test_an_export_is_named_with_the_time_of_its_picture(capsys: CapSys) -> None:
+    equal = report(Counts(items=1, keys=1, equal=1))
+    for exported, text in (
+        (Exported("arn", "2026-05-01T10:00:00.000Z"), "export arn of 2026-05-01T10:00:00.000Z\n"),
+        (Exported("arn", None), "export arn of an unknown time\n"),
+    ):
+        reconcile._print(replace(equal, export=exported))
+        assert f"table  orders: 1 items\n{text}topic  " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
