@@ -14,12 +14,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from io import FileIO
 from typing import IO, Final
 
-from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile
+from connectd.aws import exports
+from connectd.connectors.dynamodb import export_files
+from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile, ExportSummary
 from connectd.connectors.dynamodb.source_api import ObjectPart
 from connectd.errors import FatalTaskError, InvalidRequestError
 
 PART_BYTES: Final = 2 * 1024**2
 """Of one GET: so little that its deadline is met by slow lines, and the loop is not held up."""
+
+MANIFEST_BYTES_MAX: Final = 256 * 1024**2
+"""About a million data files."""
 
 ReadPart = Callable[[int], Awaitable[ObjectPart]]
 """Reads up to ``PART_BYTES`` of one object from a place on, trying until it works."""
@@ -59,6 +64,33 @@ async def read_whole(where: str, read: ReadPart, *, bytes_max: int) -> bytes:
             if len(found) > bytes_max:
                 raise FatalTaskError(f"{where} has more than {bytes_max} bytes")
     return bytes(found)
+
+
+async def read_manifests(
+    bucket: str,
+    summary_key: str,
+    reader_of: Callable[[str], ReadPart],
+    *,
+    arn: str | None,
+    table_arn: str,
+    kind: str = exports.FULL,
+) -> tuple[ExportSummary, tuple[DataFile, ...]]:
+    """Both manifests of an export, checked; ``reader_of`` reads the object of a key.
+
+    Raises:
+        DamagedExportError: they are not what DynamoDB wrote, or not this export's.
+        ConnectdError: what the readers raise.
+    """
+
+    async def text_of(where: str, key: str) -> bytes:
+        return await read_whole(where, reader_of(key), bytes_max=MANIFEST_BYTES_MAX)
+
+    where = f"s3://{bucket}/{summary_key}"
+    text = await text_of(where, summary_key)
+    summary = export_files.read_summary(where, text, arn=arn, table_arn=table_arn, kind=kind)
+    where = f"s3://{bucket}/{summary.files_key}"
+    text = await text_of(where, summary.files_key)
+    return summary, export_files.read_files(where, text, summary.items)
 
 
 @contextlib.asynccontextmanager

@@ -6,6 +6,7 @@ AWS promises no time, so an export is waited for however long it takes, which th
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import replace
 from typing import Final
@@ -25,7 +26,6 @@ UNCONFIRMED_MAX_MS: Final = 3_600_000
 the 8 hours for which a token is remembered, and young enough for the stream's baseline."""
 
 _ASKING: Final = Backoff(initial_s=10.0, max_s=60.0)
-_MANIFEST_BYTES_MAX: Final = 256 * 1024**2
 
 
 def wanted(
@@ -109,17 +109,13 @@ async def list_files(
     Raises:
         DamagedExportError: its manifests are not what DynamoDB wrote, or not this export's.
     """
-
-    async def text_of(key: str) -> bytes:
-        read = reader_of(scope, bucket, key)
-        return await export_fetch.read_whole(
-            f"s3://{bucket}/{key}", read, bytes_max=_MANIFEST_BYTES_MAX
-        )
-
     prefix = scope.config.scan.export.prefix
-    key = export_files.summary_key(export.manifest_key, prefix, export.arn)
-    summary = export_files.read_summary(
-        f"s3://{bucket}/{key}", await text_of(key), arn=export.arn, table_arn=table_arn, kind=kind
+    _, files = await export_fetch.read_manifests(
+        bucket,
+        export_files.summary_key(export.manifest_key, prefix, export.arn),
+        functools.partial(reader_of, scope, bucket),
+        arn=export.arn,
+        table_arn=table_arn,
+        kind=kind,
     )
-    where = f"s3://{bucket}/{summary.files_key}"
-    return export_files.read_files(where, await text_of(summary.files_key), summary.items)
+    return files

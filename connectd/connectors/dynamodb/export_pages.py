@@ -8,6 +8,7 @@ Files come one after the other, each checked before anything of it is told (``ex
 from __future__ import annotations
 
 import asyncio
+import functools
 import posixpath
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
@@ -29,7 +30,6 @@ T = TypeVar("T")
 _RETRY: Final = Backoff(initial_s=0.5, max_s=20.0, attempts_max=12)
 """Some three minutes: S3 that is slow, or a network that is away for a while."""
 
-_MANIFEST_BYTES_MAX: Final = 256 * 1024**2
 _SCHEME: Final = "s3://"
 _SUMMARY: Final = "manifest-summary.json"
 
@@ -85,18 +85,14 @@ class ExportReading:
                 f"folder of its manifests ({_SCHEME}bucket/prefix/AWSDynamoDB/…)"
             )
 
-        async def text_of(key: str) -> bytes:
-            where = f"{_SCHEME}{bucket}/{key}"
-            read = _reader(api, clock, bucket, key)
-            return await export_fetch.read_whole(where, read, bytes_max=_MANIFEST_BYTES_MAX)
-
         with _of_another():
-            summary = export_files.read_summary(
-                f"{_SCHEME}{bucket}/{key}", await text_of(key), arn=arn, table_arn=table_arn
+            summary, files = await export_fetch.read_manifests(
+                bucket,
+                key,
+                functools.partial(_reader, api, clock, bucket),
+                arn=arn,
+                table_arn=table_arn,
             )
-            where = f"{_SCHEME}{bucket}/{summary.files_key}"
-            text = await text_of(summary.files_key)
-            files = export_files.read_files(where, text, summary.items)
         return cls(api, FinishedExport(summary.arn, bucket, files, summary.export_ms), clock)
 
     @asynccontextmanager
