@@ -103,13 +103,14 @@ class ChunkSender:
         Raises:
             ConfigError: librdkafka does not accept a value.
         """
-        timeout_ms, own_ms = round(DELIVERY_S * 1000), int(settings.get(_TIMEOUT, "0"))
-        self._may_give_up = 0 < own_ms <= timeout_ms
-        conf = {**settings, "error_cb": self._on_error, "log_level": 0}
-        if not self._may_give_up:
-            conf[_TIMEOUT] = timeout_ms
+        own = settings.get(_TIMEOUT, "0")
+        longest_ms = round(DELIVERY_S * 1000)
+        # What is no number is refused by librdkafka, in its own words.
+        self._may_give_up = not own.isdecimal() or 0 < int(own) <= longest_ms
+        timeout = own if self._may_give_up else str(longest_ms)
+        ours = {_TIMEOUT: timeout, "error_cb": self._on_error, "log_level": 0}
         try:
-            self._producer = Producer(conf)
+            self._producer = Producer({**settings, **ours})
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
         self._delivery_s = delivery_s

@@ -128,8 +128,9 @@ def test_what_is_discarded_never_arrives(cluster: MockCluster) -> None:
 
 
 def test_settings_that_librdkafka_refuses_are_a_config_error() -> None:
-    with pytest.raises(ConfigError, match="creating a producer"):
-        ChunkSender({"no.such.setting": "1"})
+    for settings in ({"no.such.setting": "1"}, {"message.timeout.ms": "soon"}):
+        with pytest.raises(ConfigError, match="creating a producer"):
+            ChunkSender(settings)
 
 
 class Lease:
