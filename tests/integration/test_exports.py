@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from connectd.aio.clock import LoopClock
 from connectd.aws.clients import AwsClientPool, AwsClients
-from connectd.aws.exports import ExportDescription, ExportRequest
+from connectd.aws.exports import ExportDescription, ExportRequest, ExportWindow
 from connectd.aws.settings import AwsSettings
 from connectd.connectors.dynamodb.export_files import read_items
 from connectd.connectors.dynamodb.source_api import ObjectPart
@@ -94,6 +96,12 @@ def test_a_table_is_exported_once_point_in_time_recovery_is_on(
             )
             export = await _completed(clients, (await clients.exports.request(wanted)).arn)
             assert (export.status, export.item_count) == ("COMPLETED", 1)
+            assert (export.kind, export.bucket) == ("FULL_EXPORT", BUCKET)
+            end_ms = int(datetime.now(UTC).timestamp()) * 1000
+            window = ExportWindow(end_ms - 3_600_000, end_ms)
+            others = replace(wanted, token="another", prefix="changes", window=window)
+            changes = await _completed(clients, (await clients.exports.request(others)).arn)
+            assert (changes.kind, changes.table_arn) == ("INCREMENTAL_EXPORT", table_arn)
             listed = s3.list_objects_v2(Bucket=BUCKET, Prefix="moto/")["Contents"]
             (key,) = [each["Key"] for each in listed]
             first = await clients.exports.read_object(BUCKET, key, start=0, length=10)
