@@ -6,7 +6,8 @@ the Python workers of Spark do. When the child itself has ended, what it has lef
 
 The way out is a ladder: SIGTERM to the group, a grace period, SIGKILL to the whole session. It is
 climbed when the ``async with`` block is left, for whatever reason, and to its last rung even if it
-is cancelled meanwhile: a second cancellation only skips the grace period.
+is cancelled meanwhile: a second cancellation only skips the grace period. A process that is killed
+climbs nothing; for that case a guard leads the session and kills all of it (``session_guard``).
 
 Memory is bounded: lines that nobody takes stop the reading of standard output, so that the child
 waits; of standard error the newest lines are kept. Longer lines are cut.
@@ -16,8 +17,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +29,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import structlog
+
+from connectd.aio import session_guard
 
 _log = structlog.get_logger(__name__)
 
@@ -41,8 +46,11 @@ _LEFT_BEHIND_S: Final = 1.0
 _KILLED_S: Final = 10.0
 """A killed process is gone by then, unless the kernel itself is stuck."""
 
-_STDOUT, _STDERR = 1, 2
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
 _PROC: Final = Path("/proc")
+
+_GUARD: Final = (sys.executable, "-I", "-S", session_guard.__file__)
+"""Python without anything that takes time to load."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,10 @@ class ChildCommand:
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
-    """A running child; see the module's docstring. Made by ``running``, used on its loop."""
+    """A running child; see the module's docstring. Made by ``running``, used on its loop.
+
+    ``pid`` is the guard's, and with it the session's and its first group's.
+    """
 
     def __init__(self, *, grace_s: float) -> None:
         self.pid = 0
@@ -130,6 +141,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """The last one that could write there has closed it."""
+        if fd == _STDIN:  # the guard is gone, and nobody reads there any more
+            return
         rest = self._splitters[fd].rest()
         if rest:
             self._on_line(fd, rest)
@@ -207,11 +220,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def kill(self) -> None:
         """SIGKILL to every process of the session."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        for pid in session_members(self.pid):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        session_guard.kill_session(self.pid)
 
 
 @asynccontextmanager
@@ -229,20 +238,6 @@ async def running(command: ChildCommand, *, grace_s: float) -> AsyncIterator[Chi
         await _to_the_end(child.end(), on_cancel=child.kill)
         sweep.cancel()
         await asyncio.gather(sweep, return_exceptions=True)
-
-
-def session_members(session: int, proc: Path = _PROC) -> list[int]:
-    """The living processes of a session; none where the system does not tell (no ``/proc``)."""
-    found = []
-    for stat in proc.glob("[0-9]*/stat"):
-        try:
-            # After the name, which may hold anything but ends with ")": state, ppid, pgrp, session.
-            fields = stat.read_bytes().rpartition(b")")[2].split()
-        except OSError:  # gone by now
-            continue
-        if len(fields) > 3 and fields[0] not in (b"Z", b"X") and int(fields[3]) == session:
-            found.append(int(stat.parent.name))
-    return found
 
 
 def process_start(pid: int, proc: Path = _PROC) -> str | None:
@@ -284,12 +279,14 @@ def _text(line: bytes) -> str:
 
 async def _started(command: ChildCommand, grace_s: float) -> ChildProcess:
     """Start it; if that is cancelled meanwhile, what was started is killed."""
+    _look_at(command.argv[0])
     loop = asyncio.get_running_loop()
     start = asyncio.ensure_future(
         loop.subprocess_exec(
             lambda: ChildProcess(grace_s=grace_s),
+            *_GUARD,
             *command.argv,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,
             env=dict(command.env),
             start_new_session=True,
         )
@@ -304,6 +301,14 @@ async def _started(command: ChildCommand, grace_s: float) -> ChildProcess:
             await _to_the_end(child.end(), on_cancel=child.kill)
         raise
     return child
+
+
+def _look_at(program: str) -> None:
+    """Raise the OSError of a program that cannot be started; the guard could only print it."""
+    if not os.path.exists(program):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    if not (os.path.isfile(program) and os.access(program, os.X_OK)):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None], *, on_cancel: Callable[[], None]) -> None:

@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from connectd.aio.child_process import session_members
+from connectd.aio.session_guard import session_members
 from tests.harness.processes import ManagedProcess, RealPart
 from tests.spark.scan_rig import DRIVER, SPARK_ENV
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -17,7 +18,8 @@ import pytest
 import uvloop
 
 from connectd.aio import child_process
-from connectd.aio.child_process import ChildCommand, ChildProcess, running, session_members
+from connectd.aio.child_process import ChildCommand, ChildProcess, running
+from connectd.aio.session_guard import session_members
 
 LONG_S = 30.0
 """A grace period that no test waits for."""
@@ -273,6 +275,38 @@ async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await job
         assert with_argument(mark) == []
+
+
+@pytest.mark.parametrize("moment", ["at once", "when it has spoken"])
+def test_a_killed_owner_leaves_nothing_behind(moment: str) -> None:
+    """kill -9 of who runs a child: all of the child's session goes, whatever it cares about."""
+    mark = f"connectd-test-{os.getpid()}-{moment.replace(' ', '-')}"
+    child = (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0: os.setpgid(0, 0)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    owner = (
+        "import asyncio, os, sys\n"
+        "from connectd.aio.child_process import ChildCommand, running\n"
+        "async def live():\n"
+        "    argv = (sys.executable, '-c', sys.argv[1], sys.argv[2])\n"
+        "    async with running(ChildCommand(argv, os.environ), grace_s=60) as child:\n"
+        "        print('started', flush=True)\n"
+        "        async for line in child.lines():\n"
+        "            print(line, flush=True)\n"
+        "asyncio.run(live())\n"
+    )
+    argv = [sys.executable, "-c", owner, child, mark]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        if moment == "when it has spoken":
+            assert [process.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+        process.kill()
+    asyncio.run(until(lambda: with_argument(mark) == []))
 
 
 def test_a_process_is_named_by_its_id_and_its_start() -> None:
