@@ -21,7 +21,7 @@ from connectd.connectors.dynamodb.scan_reports import (
 )
 from connectd.connectors.dynamodb.spark_driver import SparkSubmit
 from connectd.connectors.dynamodb.spark_engine import ScanDriver
-from connectd.errors import ConfigError, RetriableError
+from connectd.errors import ConfigError
 from tests.fakes import spark_submit
 from tests.kit.scan_jobs import a_job
 
@@ -212,11 +212,14 @@ def test_a_spark_submit_that_cannot_run_says_so(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         assert starter.problem() == ""
-        async with starter.start(a_job()):
-            raise AssertionError("it was started")
+        async with starter.start(a_job()) as driver:
+            assert [each async for each in driver.reports()] == []
+            code = await driver.wait()
+            why = starter.verdict(code, driver.tail())
+        assert code == 127
+        assert "spark-submit cannot be started: No such file or directory" in str(why)
 
-    with pytest.raises(RetriableError, match=r"starting a scan with .*spark-submit"):
-        run(scenario())
+    run(scenario())
 
 
 def test_a_spark_submit_that_is_not_there_is_a_matter_of_configuration() -> None:
