@@ -18,9 +18,11 @@ declarations that the worker itself reads.
   connectd reference | less
   connectd reference > config/REFERENCE.md
   connectd reference --format json | jq -r '.sections[0].keys[].name'
+  connectd reference --format schema > worker.schema.json
 
 The JSON form has sections with a title and keys; a key looks as in
-GET /connector-plugins/<plugin>/config.
+GET /connector-plugins/<plugin>/config. The schema is a JSON Schema of a worker's properties, for
+editors and for values of the Helm chart.
 
 Exit codes:
   0  printed
@@ -31,7 +33,10 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     parser = screen.add_command(commands, "reference", "print every configuration key", _HELP)
     parser.add_argument(
-        "--format", choices=("md", "json"), default="md", help="Markdown (default) or JSON"
+        "--format",
+        choices=("md", "json", "schema"),
+        default="md",
+        help="Markdown (default), JSON, or the JSON Schema of a worker's properties",
     )
     parser.set_defaults(command=_reference)
 
@@ -49,8 +54,20 @@ def _reference(options: argparse.Namespace) -> int:
     if options.format == "md":
         print(reference_text(), end="")
     else:
-        screen.print_json(_document())
+        screen.print_json(_document() if options.format == "json" else worker_schema())
     return ExitCode.CLEAN
+
+
+def worker_schema() -> dict[str, Any]:
+    """The JSON Schema of a worker's properties."""
+    from connectd.configdef import json_schema
+    from connectd.configdef.worker import PREFIXES
+    from connectd.configdef.worker_keys import WORKER_DEF
+
+    schema = json_schema.properties_schema(
+        WORKER_DEF, title="Properties of a worker", prefixes=PREFIXES
+    )
+    return {"$schema": json_schema.DIALECT, **schema}
 
 
 def _document() -> dict[str, Any]:
