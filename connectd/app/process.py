@@ -44,6 +44,7 @@ from connectd.errors import (
 )
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
+from connectd.kafka.voice import ClientVoice
 from connectd.plugins import containment, spi
 from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.registry import PluginRegistry
@@ -100,11 +101,6 @@ class WorkerApp:
                     config, registry, internal, client_id=self._ground.producer_client_id
                 ),
             },
-        )
-        self._admin = KafkaAdmin(
-            config.client_config(),
-            client_id=self._ground.client_id("shared-admin"),
-            clock=self._clock,
         )
         self._rest = RestServer(
             config.rest.listeners,
@@ -182,22 +178,28 @@ class WorkerApp:
 
     async def _find_broker(self) -> None:
         wait_s, servers = self._config.broker_wait_s, ", ".join(self._config.bootstrap_servers)
+        client_id = self._ground.client_id("shared-admin")
+        voice = ClientVoice(client_id)
+        admin = KafkaAdmin(
+            self._config.client_config(), client_id=client_id, clock=self._clock, voice=voice
+        )
         try:
-            self._cluster_id = await self._admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
+            self._cluster_id = await admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
             return
         except RetriableError as error:
             _log.warning(
                 "no Kafka broker answers yet, waiting",
                 bootstrap_servers=servers,
                 deadline_s=wait_s,
-                error=str(error),
+                error=voice.trouble or str(error),
             )
         try:
-            self._cluster_id = await self._admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
+            self._cluster_id = await admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
         except RetriableError as error:
+            reason = f". {voice.trouble}" if voice.trouble else ""
             raise WorkerError(
                 f"no Kafka broker answered within {wait_s:g} s (default.api.timeout.ms); check "
-                f"bootstrap.servers ({servers}) and the network"
+                f"bootstrap.servers ({servers}) and the network{reason}"
             ) from error
 
     def _on_signal(self, number: signal.Signals) -> None:

@@ -152,6 +152,7 @@ class HeldProducer:
 
     sent: list[tuple[SendJob, Encoded | ConnectdError]] = field(default_factory=list)
     waiting: list[SendJob] | None = None
+    trouble: str = ""
 
     async def send(self, job: SendJob) -> None:
         if self.waiting is None:
