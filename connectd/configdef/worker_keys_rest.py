@@ -7,7 +7,8 @@ from connectd.configdef.definition import ConfigKey, ConfigType, Importance
 from connectd.configdef.key_group import KeyGroup
 
 _LOW = Importance.LOW
-_STRING, _INT, _LIST = ConfigType.STRING, ConfigType.INT, ConfigType.LIST
+_STRING, _INT = ConfigType.STRING, ConfigType.INT
+_LIST, _BOOLEAN = ConfigType.LIST, ConfigType.BOOLEAN
 
 # The declarations below read as tables.
 # fmt: off
@@ -57,6 +58,9 @@ def rest_keys() -> list[ConfigKey]:
     key(rest_login.PUBLIC_PATHS, _LIST, (), _LOW,
         "Paths that are answered without login, for probes: /health, for example. Kafka Connect "
         "has none.", validators.distinct())
+    key("connectd.ui.enable", _BOOLEAN, True, _LOW,
+        "Whether /ui is a dashboard: what connectors, tasks and tables do, and buttons to pause, "
+        "resume, restart, stop and reset them. It shows and does what the REST API does, no more.")
     return group.keys
 
 

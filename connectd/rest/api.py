@@ -22,6 +22,7 @@ from connectd.rest import (
     root,
     tables,
     tasks,
+    ui,
 )
 from connectd.rest.errors import on_http_exception
 from connectd.rest.paths import RawPaths
@@ -31,9 +32,10 @@ from connectd.runtime.herder import Herder
 def create_api(
     herder: Herder, settings: RestSettings | None = None, clock: Clock | None = None
 ) -> FastAPI:
-    """The ASGI application of a worker; no generated pages, only what Kafka Connect answers.
+    """The ASGI application of a worker: what Kafka Connect answers, and what is connectd's own.
 
-    ``settings`` may ask for further headers, for a login, and for /admin to be elsewhere.
+    ``settings`` may ask for the dashboard, for further headers, for a login, and for /admin to be
+    elsewhere.
 
     Raises:
         ConfigError: a header rule cannot be followed, or nobody can log in.
@@ -45,7 +47,9 @@ def create_api(
         for area in (root, connectors, tasks, offsets, plugins, *admin, tables)
         for route in area.routes(herder)
     ]
-    app = _application([*routes, openapi.route(routes, version=connectd.__version__)])
+    description = openapi.route(routes, version=connectd.__version__)
+    pages = ui.routes() if settings is not None and settings.has_ui else []
+    app = _application([*routes, description, *pages])
     if settings is not None:
         if settings.basic_auth is not None:
             app.state.guard = basic_auth.load(settings.basic_auth)
