@@ -27,7 +27,7 @@ import uvloop
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import ground, hand_off, wiring
+from connectd.app import ground, hand_off, metrics, wiring
 from connectd.app.bundled import plugin_registry
 from connectd.app.end_watch import EndWatch
 from connectd.app.exit_code import ExitCode, exit_code_of
@@ -81,7 +81,7 @@ class WorkerApp:
         self._connectors = connectors
         self._registry = registry
         self._end_watch = end_watch
-        self._loop_watch = LoopWatch()
+        self._loop_watch = LoopWatch(window=wiring.window_settings(config))
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
         self._aws = AwsClientPool(self._clock)
@@ -135,10 +135,12 @@ class WorkerApp:
             self._end_watch.listen(self._on_signal)
             self._loop_watch.start()
             self._jobs.spawn("herder", self._serve(herder))
+            numbers = self._metrics(herder)
             self._jobs.spawn(
                 "rest",
                 self._rest.serve(
-                    create_api(herder, self._config.rest, self._clock), create_admin_api(herder)
+                    create_api(herder, self._config.rest, self._clock, numbers),
+                    create_admin_api(herder, numbers),
                 ),
                 service=True,
             )
@@ -235,6 +237,18 @@ class WorkerApp:
         await self._producers.close(deadline_s=step_s)
         await self._aws.close()
         self._loop_watch.stop()
+
+    def _metrics(self, herder: Herder) -> metrics.WorkerMetrics:
+        parts = metrics.MeteredParts(
+            herder=herder,
+            producers=self._producers,
+            aws=self._aws,
+            scheduler=self._services.scheduler,
+            loop_watch=self._loop_watch,
+            clock=self._clock,
+            client_id=self._ground.producer_client_id,
+        )
+        return metrics.WorkerMetrics(self._config, parts)
 
     def _wiring(self) -> wiring.Wiring:
         parts = wiring.Parts(

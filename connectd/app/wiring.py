@@ -23,6 +23,7 @@ from connectd.kafka.producer import PageProducer
 from connectd.model.cluster import Config
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
+from connectd.observe.metrics_windows import WindowSettings
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
 from connectd.pipeline.tolerance import ErrorPolicy
@@ -159,6 +160,7 @@ class Wiring:
                 allows_topic_reset=config.topic_tracking_reset_allowed,
                 manners=self._ground.manners,
                 session_keys=session_key_settings.read(config.parsed) if config.cluster else None,
+                table_still_s=config.parsed.integer("connectd.table.degraded.ms") / 1000,
             ),
         )
 
@@ -206,6 +208,7 @@ class Wiring:
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,
                 errors=error_policy(framework),
+                metrics=window_settings(self._config),
             ),
             topics=TaskTopics(
                 clock=self._parts.clock,
@@ -253,6 +256,14 @@ def error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:
         retry_delay_max_s=config.integer("errors.retry.delay.max.ms") / 1000,
         logs_failures=config.boolean("errors.log.enable"),
         logs_records=config.boolean("errors.log.include.messages"),
+    )
+
+
+def window_settings(config: WorkerConfig) -> WindowSettings:
+    """Over how long rates, averages and maxima of metrics look back."""
+    return WindowSettings(
+        sample_s=config.parsed.integer("metrics.sample.window.ms") / 1000,
+        samples=config.parsed.integer("metrics.num.samples"),
     )
 
 

@@ -28,13 +28,15 @@ from connectd.configdef.session_key_settings import SessionKeySettings
 from connectd.model.cluster import ClusterConfigState, RestartRequest
 from connectd.observe.levels import LevelRegistry
 from connectd.plugins import resolving
-from connectd.runtime import assignment, health, task_configs
+from connectd.runtime import assignment, degradation, health, task_configs
 from connectd.runtime.changes import ConnectorChanges
 from connectd.runtime.effects import Effects
+from connectd.runtime.health import Readiness
 from connectd.runtime.internal import InternalRequests
 from connectd.runtime.loggers import Loggers
 from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
+from connectd.runtime.metering import Metering
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
 from connectd.runtime.reconfiguration import Reconfiguration
 from connectd.runtime.requests import REQUEST_DEADLINE_S, RequestGate
@@ -81,6 +83,7 @@ class HerderSettings:
     tracks_topics: bool = True
     allows_topic_reset: bool = True
     session_keys: SessionKeySettings | None = None
+    table_still_s: float = degradation.STILL_S
     manners: Manners = DISTRIBUTED
 
 
@@ -163,6 +166,13 @@ class Herder:
             gate, stores.configs, self.views, self.session_keys, settings.manners
         )
         self.loggers = Loggers(gate, stores.configs, LevelRegistry(clock))
+        self.metering = Metering(
+            worker,
+            membership,
+            clock,
+            connector_type=plugins.connector_type,
+            still_s=settings.table_still_s,
+        )
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
@@ -220,6 +230,7 @@ class Herder:
     def _tick(self) -> None:
         snapshot = self._stores.configs.snapshot()
         in_force = self._membership.observe(snapshot)
+        self.metering.observe(in_force.generation)
         work_by_connector = assignment.work_of(snapshot, in_force)
         self._worker.assign(work_by_connector)
         for connector, work in work_by_connector.items():
@@ -315,6 +326,30 @@ class Herder:
             sentence=self._gate.stages.sentence(),
         )
 
+    def readiness(self) -> Readiness:
+        """Whether requests may come here, from what is known by now; does not wait."""
+        gate = self._gate
+        if gate.is_closed:
+            return Readiness(("The worker is ending.",), 0)
+        if not gate.was_opened:
+            sentence = f"Worker is still starting up. {gate.stages.sentence()}".strip()
+            return Readiness((sentence,), 0)
+        away = tuple(
+            f"Kafka does not answer the reader of the {name} topic."
+            for name, is_available in self.stores_available().items()
+            if not is_available
+        )
+        return Readiness(away, self.metering.tables_degraded())
+
+    def stores_available(self) -> Mapping[str, bool]:
+        """Whether what the stores stand on answers, by what they keep."""
+        stores = self._stores
+        return {
+            "configs": stores.configs.is_available,
+            "offsets": stores.offsets.is_available,
+            "statuses": stores.statuses.is_available,
+        }
+
     async def reset_topics(self, connector: str) -> None:
         """Forget the active topics of a connector; what is written to comes back."""
         async with self._gate.request():
@@ -328,4 +363,8 @@ class Herder:
         """
         async with self._gate.request():
             self.views.info_of(self._stores.configs.snapshot(), connector)
-            return self._worker.tables(connector)
+            still_s = self.settings.table_still_s
+            return [
+                {**row, "degraded": degradation.is_degraded(row, still_s)}
+                for row in self._worker.tables(connector)
+            ]

@@ -129,6 +129,11 @@ class RequestGate:
         self._is_closed = True
         self._ready.set()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the worker is going away."""
+        return self._is_closed
+
     @contextlib.asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
         """Everything that one request does.

@@ -52,6 +52,13 @@ class WatchedTask:
                 except Exception as error:
                     self._failure = error
 
+    def buffer(self) -> spi.BufferFill | None:
+        """See ``spi.HasBuffer``; most tasks have none."""
+        if not isinstance(self._task, spi.HasBuffer):
+            return None
+        with foreign(f"asking {self._title} for its buffer"):
+            return self._task.buffer()
+
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""
         with foreign(f"asking {self._title} for its tables"):

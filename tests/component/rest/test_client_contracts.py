@@ -345,9 +345,14 @@ async def test_progress_of_tables_is_merged_from_connector_and_tasks() -> None:
         answer = await plane.client.get("/connectd/connectors/s/tables")
         assert answer.json() == {
             "tables": [
-                {"table_name": "skipped", "reason": "no stream"},
-                {"table_name": "t0", "state": "SYNC"},
-                {"table_name": "t1", "state": "SYNC"},
+                {
+                    "table": "skipped",
+                    "state": "SKIPPED",
+                    "reason": "no stream",
+                    "degraded": False,
+                },
+                {"table": "t0", "state": "SYNC", "degraded": False},
+                {"table": "t1", "state": "SYNC", "degraded": False},
             ]
         }
         plane.probes["s"].latest(0).fail(ValueError("x"))
