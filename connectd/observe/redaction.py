@@ -1,8 +1,8 @@
 """Keeps secrets out of text that leaves the process (DESIGN promise 8).
 
-Three rules, applied to every log line: the value of a field with a secret-looking name is hidden;
-so is a ``name=value`` pair with such a name inside a text; and every string that was handed to
-``register_secret`` is hidden wherever it occurs, exception texts included.
+Rules, applied to every log line: the value of a field with a secret-looking name is hidden; so are
+a ``name=value`` pair with such a name inside a text and the login inside a URL; and every string
+that was handed to ``register_secret`` is hidden wherever it occurs, exception texts included.
 
 State: the registered secrets of this process, owned by this module, at most ``SECRETS_MAX``. What a
 line shows is bounded as well: length of texts, depth and size of containers.
@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 HIDDEN: Final = "[hidden]"
 """What stands for a secret in every text."""
@@ -40,6 +40,9 @@ _PAIR: Final = re.compile(
 )
 _PASSWORD_INSIDE: Final = re.compile(r"""\bpassword\s*=\s*["']?([^"';\s]+)""")
 
+_URL_LOGIN: Final = re.compile(r"""(?<=://)[^\s/?\#@"'<>]{1,512}@""")
+_URL_PASSWORD: Final = re.compile(r"""://[^\s/?\#@:"'<>]*:([^\s/?\#@"'<>]{1,512})@""")
+
 _secrets: dict[str, None] = {}
 _longest_first: tuple[str, ...] | None = ()
 
@@ -47,6 +50,17 @@ _longest_first: tuple[str, ...] | None = ()
 def is_secret_name(name: str) -> bool:
     """Whether a key or field of that name is likely to hold a secret."""
     return _SECRET_NAME.search(name) is not None
+
+
+def url_passwords(text: str) -> list[str]:
+    """The passwords of URLs in a text, as they are spelt and as they are meant (``p%40ss``)."""
+    found = _URL_PASSWORD.findall(text) if "://" in text else []
+    return [spelling for each in found for spelling in dict.fromkeys((each, unquote(each)))]
+
+
+def without_url_logins(text: str) -> str:
+    """The text, users and passwords of its URLs hidden."""
+    return _URL_LOGIN.sub(f"{HIDDEN}@", text) if "://" in text else text
 
 
 def register_secret(text: str) -> None:
@@ -78,7 +92,7 @@ def redact_text(text: str) -> str:
     for secret in _secrets_longest_first():
         if secret in text:
             text = text.replace(secret, HIDDEN)
-    text = _PAIR.sub(_hide_pair, text)
+    text = without_url_logins(_PAIR.sub(_hide_pair, text))
     if len(text) > TEXT_LENGTH_MAX:
         head, tail = TEXT_LENGTH_MAX // 4, TEXT_LENGTH_MAX * 3 // 4  # a trace says most at its end
         text = f"{text[:head]}… ({len(text) - head - tail} characters left out) …{text[-tail:]}"

@@ -1,8 +1,9 @@
 """A connectd worker as its own process, with plugins that misbehave: for tests of who suffers.
 
-``python -m tests.harness.probe_worker <file>`` is ``connectd run <file>`` with ``HangingSource``
-and ``ExitingTransform`` among the plugins; ``ProbeWorkerProcess`` starts it. What a connector of
-that class does stands in its config, key ``hang``, and lasts ``hang.s`` seconds (120).
+``python -m tests.harness.probe_worker <file>`` is ``connectd run <file>`` with ``HangingSource``,
+``ExitingTransform`` and ``TellingTransform`` among the plugins; ``ProbeWorkerProcess`` starts it.
+What a connector of the first does stands in its config, key ``hang``, and lasts ``hang.s`` seconds
+(120).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from tests.harness.worker import WorkerProcess
 
 HANGING_CLASS = "tests.HangingSource"
 EXITING_TRANSFORM = "tests.ExitingTransform"
+TELLING_TRANSFORM = "tests.TellingTransform"
 HANG_S = 120.0
 
 START = "start"
@@ -89,6 +91,22 @@ class ExitingTransform:
     def apply(self, record: SourceRecord) -> SourceRecord | None:
         """See the class."""
         sys.exit(3)
+
+
+class TellingTransform:
+    """Fails every record, and says with which ``pin``: of type password, by a name like any."""
+
+    def __init__(self, settings: ParsedConfig) -> None:
+        self._pin = settings.optional_secret("pin")
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """The secret."""
+        return ConfigDef([ConfigKey("pin", ConfigType.PASSWORD, "Told.", Importance.LOW, "")])
+
+    def apply(self, record: SourceRecord) -> SourceRecord | None:
+        """See the class."""
+        raise ValueError(f"the door does not open with {self._pin.reveal() if self._pin else None}")
 
 
 class HangingTask:
@@ -218,6 +236,9 @@ def main(path: Path) -> int:
     )
     registry.register(
         PluginDesc(EXITING_TRANSFORM, PluginKind.TRANSFORMATION, "1.0", ExitingTransform)
+    )
+    registry.register(
+        PluginDesc(TELLING_TRANSFORM, PluginKind.TRANSFORMATION, "1.0", TellingTransform)
     )
     return process.serve(config, registry=registry)
 

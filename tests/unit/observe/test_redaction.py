@@ -163,3 +163,21 @@ def test_nesting_is_cut() -> None:
 )
 def test_whatever_comes_out_can_be_rendered_as_json(value: object) -> None:
     json.dumps(redact_field("field", value))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("POST http://u:p4ss@host:81/x", f"POST http://{HIDDEN}@host:81/x"),
+        ("see https://token@host", f"see https://{HIDDEN}@host"),
+        ("http://a:b@h,http://c:d@i", f"http://{HIDDEN}@h,http://{HIDDEN}@i"),
+        ("mail x@y, see http://host/a@b?c=d@e", "mail x@y, see http://host/a@b?c=d@e"),
+    ],
+)
+def test_a_login_in_a_url_is_hidden(text: str, shown: str) -> None:
+    assert redact_text(text) == shown
+
+
+def test_passwords_of_urls_are_found_as_they_are_spelt_and_meant() -> None:
+    text = "http://u:p%40ss@h,http://host:80/path,https://v:w@i"
+    assert redaction.url_passwords(text) == ["p%40ss", "p@ss", "w"]

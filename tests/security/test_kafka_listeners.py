@@ -6,15 +6,15 @@ certificate must be told in words, soon, and without any of the secrets that wen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.harness.kafka_secured import PLAIN_PASSWORD, SCRAM_PASSWORD, USER, SecuredBroker
+from tests.harness.kafka_secured import PLAIN_PASSWORD, SCRAM_PASSWORD, SecuredBroker
 from tests.harness.worker import WorkerProcess
 from tests.integration.worker_rig import Rig
 from tests.kit import certificates
+from tests.security.client_keys import plain, prefixed, scram, trust
 
 pytestmark = pytest.mark.kafka("exact", "control")
 
@@ -22,13 +22,6 @@ EXIT_DEADLINE_S = 30.0
 WRONG_PASSWORD = "wr0ng-passw0rd"
 KEY_PASSWORD = "key-passw0rd"
 SECRETS = (PLAIN_PASSWORD, SCRAM_PASSWORD, WRONG_PASSWORD, KEY_PASSWORD)
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[SecuredBroker]:
-    """One for all tests; they share nothing in it."""
-    with SecuredBroker() as broker:
-        yield broker
 
 
 class Files:
@@ -58,38 +51,6 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def trust(store: str) -> dict[str, str]:
-    """A trust store, as a Java user writes it; PEM has no password, and Java takes none."""
-    return {"ssl.truststore.type": "PEM", "ssl.truststore.location": store}
-
-
-def plain(password: str, store: str) -> dict[str, str]:
-    """SASL/PLAIN over TLS."""
-    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
-    return {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": f'{login} required username="{USER}" password="{password}";',
-        "ssl.endpoint.identification.algorithm": "https",
-        **trust(store),
-    }
-
-
-def scram(password: str, store: str) -> dict[str, str]:
-    """SASL/SCRAM-SHA-512 over TLS."""
-    login = "org.apache.kafka.common.security.scram.ScramLoginModule"
-    return {
-        **plain(password, store),
-        "sasl.mechanism": "SCRAM-SHA-512",
-        "sasl.jaas.config": f'{login} required username="{USER}" password="{password}";',
-    }
-
-
-def prefixed(prefix: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings of one kind of client."""
-    return {f"{prefix}{key}": value for key, value in settings.items()}
-
-
 def assert_copies_a_table(rig: Rig, **keys: str) -> None:
     """Scan and stream arrive, and nothing that went in as a secret shows."""
     rig.create_table("t", items=5)
@@ -102,21 +63,21 @@ def assert_copies_a_table(rig: Rig, **keys: str) -> None:
 
 
 def no_secrets_in(text: str) -> bool:
-    return [each for each in SECRETS if each in text] == []
+    return not any(each in text for each in SECRETS)
 
 
 def test_passwords_of_both_mechanisms_and_an_admin_client_of_its_own(
-    broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
+    secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
 ) -> None:
     """The worker logs in with SCRAM, its connectors' producers with PLAIN."""
     properties = {
-        "bootstrap.servers": broker.sasl,
+        "bootstrap.servers": secured_broker.sasl,
         **scram(SCRAM_PASSWORD, files.trusted),
         **prefixed("producer.", plain(PLAIN_PASSWORD, files.trusted)),
         **prefixed("consumer.", plain(PLAIN_PASSWORD, files.trusted)),
         **prefixed("admin.", plain(PLAIN_PASSWORD, files.trusted)),
     }
-    with Rig(broker, kafka_prefix, tmp_path, properties=properties) as rig:
+    with Rig(secured_broker, kafka_prefix, tmp_path, properties=properties) as rig:
         assert_copies_a_table(
             rig,
             **{
@@ -127,7 +88,7 @@ def test_passwords_of_both_mechanisms_and_an_admin_client_of_its_own(
 
 
 def test_certificates_on_both_sides_out_of_pem_and_pkcs12_stores(
-    broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
+    secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
 ) -> None:
     pem = {
         "security.protocol": "SSL",
@@ -143,19 +104,23 @@ def test_certificates_on_both_sides_out_of_pem_and_pkcs12_stores(
         "ssl.keystore.location": files.pkcs12,
         "ssl.keystore.password": KEY_PASSWORD,
     }
-    properties = {"bootstrap.servers": broker.mutual, **pem, **prefixed("producer.", pkcs12)}
-    with Rig(broker, kafka_prefix, tmp_path, properties=properties) as rig:
+    properties = {
+        "bootstrap.servers": secured_broker.mutual,
+        **pem,
+        **prefixed("producer.", pkcs12),
+    }
+    with Rig(secured_broker, kafka_prefix, tmp_path, properties=properties) as rig:
         assert_copies_a_table(rig)
 
 
 def test_a_connector_brings_its_own_password_and_a_wrong_one_is_told_at_its_tables(
-    broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
+    secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
 ) -> None:
     """The records wait: a password may be right a minute later, when brokers have heard of it."""
-    properties = {"bootstrap.servers": broker.sasl, **scram(SCRAM_PASSWORD, files.trusted)}
+    properties = {"bootstrap.servers": secured_broker.sasl, **scram(SCRAM_PASSWORD, files.trusted)}
     wrong = prefixed("producer.override.", scram(WRONG_PASSWORD, files.trusted))
     right = prefixed("producer.override.", plain(PLAIN_PASSWORD, files.trusted))
-    with Rig(broker, kafka_prefix, tmp_path, properties=properties) as rig:
+    with Rig(secured_broker, kafka_prefix, tmp_path, properties=properties) as rig:
         rig.create_table("t", items=5)
         rig.expect(201, "PUT", f"{rig.path}/config", {**rig.config(), **wrong})
         rig.wait(lambda: "SASL authentication error" in str(rig.row("t")), "the reason")
@@ -169,11 +134,11 @@ def test_a_connector_brings_its_own_password_and_a_wrong_one_is_told_at_its_tabl
 
 
 def test_what_is_wrong_with_the_door_ends_the_worker_with_words(
-    broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
+    secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
 ) -> None:
     """Side by side, since each has to wait for its deadline."""
-    sasl, mutual, misnamed = ({"bootstrap.servers": each} for each in
-                              (broker.sasl, broker.mutual, broker.misnamed))  # fmt: skip
+    doors = (secured_broker.sasl, secured_broker.mutual, secured_broker.misnamed)
+    sasl, mutual, misnamed = ({"bootstrap.servers": each} for each in doors)
     tls = {"security.protocol": "SSL", **trust(files.trusted)}
     advice = "for the host that bootstrap.servers names"
     cases = {
@@ -185,7 +150,7 @@ def test_what_is_wrong_with_the_door_ends_the_worker_with_words(
     }
     workers = {
         name: WorkerProcess(
-            broker.bootstrap,
+            secured_broker.bootstrap,
             group_id=f"{kafka_prefix}{name}",
             topics_prefix=f"{kafka_prefix}{name}-",
             home=tmp_path / name,
@@ -209,7 +174,7 @@ def test_what_is_wrong_with_the_door_ends_the_worker_with_words(
 
 
 def test_stores_that_cannot_be_read_are_refused_with_what_to_do_instead(
-    broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
+    secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
 ) -> None:
     """Java's own format is Java's alone; nobody may believe that it is used."""
     java = {
@@ -218,7 +183,7 @@ def test_stores_that_cannot_be_read_are_refused_with_what_to_do_instead(
         "ssl.truststore.password": KEY_PASSWORD,
     }
     worker = WorkerProcess(
-        broker.mutual,
+        secured_broker.mutual,
         group_id=f"{kafka_prefix}group",
         topics_prefix=kafka_prefix,
         home=tmp_path,
