@@ -1,4 +1,4 @@
-"""``connectd reference``: every configuration key."""
+"""``connectd reference``: every configuration key, and every metric."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ declarations that the worker itself reads.
 
   connectd reference | less
   connectd reference > config/REFERENCE.md
+  connectd reference --metrics > docs/metrics.md
   connectd reference --format json | jq -r '.sections[0].keys[].name'
   connectd reference --format schema > worker.schema.json
+
+With --metrics it prints every metric of GET /metrics instead, from their catalogue.
 
 The JSON form has sections with a title and keys; a key looks as in
 GET /connector-plugins/<plugin>/config. The schema is a JSON Schema of a worker's properties, for
@@ -38,6 +41,9 @@ def add(commands: Commands) -> None:
         default="md",
         help="Markdown (default), JSON, or the JSON Schema of a worker's properties",
     )
+    parser.add_argument(
+        "--metrics", action="store_true", help="every metric of GET /metrics instead (Markdown)"
+    )
     parser.set_defaults(command=_reference)
 
 
@@ -50,8 +56,17 @@ def reference_text() -> str:
     return render_reference(WORKER_DEF, _sections_after_worker(bundled.documented_plugins()))
 
 
+def metrics_text() -> str:
+    """``docs/metrics.md``: every metric."""
+    from connectd.observe import metrics_page
+
+    return metrics_page.render()
+
+
 def _reference(options: argparse.Namespace) -> int:
-    if options.format == "md":
+    if options.metrics:
+        print(metrics_text(), end="")
+    elif options.format == "md":
         print(reference_text(), end="")
     else:
         screen.print_json(_document() if options.format == "json" else worker_schema())
