@@ -57,7 +57,8 @@ def value_schema(key: ConfigKey) -> Schema:
 
 def secret_names(definitions: Iterable[ConfigDef], prefixes: Collection[str] = ()) -> list[str]:
     """The names of all secrets of some definitions, sorted; ``prefixes`` go before each as well."""
-    plain = {key.name for each in definitions for key in each if key.is_secret}
+    secrets = [key for each in definitions for key in each if key.is_secret]
+    plain = {name for key in secrets for name in (key.name, *key.aliases)}
     return sorted(plain | {f"{prefix}{name}" for prefix in prefixes for name in plain})
 
 
