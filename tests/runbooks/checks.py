@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tests.runbooks.events import MORE
 from tests.runbooks.stage import ITEMS, Stage
 
 
@@ -26,9 +27,19 @@ def scanned_twice(stage: Stage) -> None:
     assert stage.operations(stage.table).count("r") == 2 * ITEMS
 
 
+def scanned_again(stage: Stage) -> None:
+    """What is left of the items was read by another scan."""
+    assert stage.operations(stage.table).count("r") > ITEMS
+
+
 def other_table_scanned_once(stage: Stage) -> None:
     """Nor was the second table."""
     assert stage.operations(stage.other_table).count("r") == ITEMS
+
+
+def not_scanned_to_the_end(stage: Stage) -> None:
+    """Of the items that were there, only the first page was read."""
+    assert stage.operations(stage.table).count("r") <= 1
 
 
 def changes_have_not_arrived(stage: Stage) -> None:
@@ -37,17 +48,27 @@ def changes_have_not_arrived(stage: Stage) -> None:
 
 
 def a_change_has_arrived(stage: Stage) -> None:
-    """What ``events.changes`` wrote comes, whatever was scanned."""
+    """What ``events.changes`` wrote comes, whatever else is missing."""
     stage.wait(lambda: {"c", "u", "d"} <= set(stage.operations(stage.table)), "the changes")
-    assert stage.operations(stage.table).count("r") < ITEMS
+
+
+def more_changes_came_twice(stage: Stage) -> None:
+    """What ``events.more_changes`` wrote was read again."""
+    stage.wait(lambda: len(stage.records_of(stage.table, MORE)) == 2, "the second record")
 
 
 CHECKS: Final[Mapping[str, Callable[[Stage], None]]] = {
-    "a-change-has-arrived": a_change_has_arrived,
-    "changes-have-not-arrived": changes_have_not_arrived,
-    "other-table-scanned-once": other_table_scanned_once,
-    "scanned-once": scanned_once,
-    "scanned-twice": scanned_twice,
-    "topic-equals-table": topic_equals_table,
+    check.__name__.replace("_", "-"): check
+    for check in (
+        a_change_has_arrived,
+        changes_have_not_arrived,
+        more_changes_came_twice,
+        not_scanned_to_the_end,
+        other_table_scanned_once,
+        scanned_again,
+        scanned_once,
+        scanned_twice,
+        topic_equals_table,
+    )
 }
 """Every check, by its name on pages."""

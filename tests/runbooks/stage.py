@@ -19,7 +19,7 @@ from tests.fakes.process import FakeProcess, RemoteControl
 from tests.harness.compare import compare_table_with_topic
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import HarnessError, free_ports, wait_for
-from tests.harness.topics import read_topic
+from tests.harness.topics import TopicRecord, read_topic
 from tests.harness.worker import NO_CREDENTIALS_FROM_OUTSIDE, RestAnswer, WorkerProcess
 
 DEADLINE_S: Final = 60.0
@@ -45,6 +45,10 @@ class Stage:
 
     def __enter__(self) -> Self:
         self._fake.start()
+        self.control.require_credentials(
+            access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            secret=self.environment["AWS_SECRET_ACCESS_KEY"],
+        )
         try:
             self._start_worker()
         except BaseException:
@@ -131,7 +135,14 @@ class Stage:
     def lent(self) -> Iterator[Self]:
         """For one page of many; the worker must run when it ends."""
         self._turn += 1
-        yield self
+        try:
+            yield self
+        finally:
+            if not self.broker.running:  # the page has failed before it was back
+                self.broker.start()
+            self._clear()
+
+    def _clear(self) -> None:
         for connector in self.request("GET", "/connectors").body:
             self.request("DELETE", f"/connectors/{connector}")
         self.control.clear_faults()
@@ -157,6 +168,10 @@ class Stage:
     def secrets(self) -> Path:
         """Where the worker's config provider may read."""
         return self._home / "secrets"
+
+    @property
+    def _log(self) -> Path:
+        return self._home / "worker.log"
 
     def reap_worker(self) -> None:
         """Take note of the worker's end when it comes, as the init of a machine does."""
@@ -220,12 +235,26 @@ class Stage:
     def wait(self, ready: Callable[[], object], what: str) -> None:
         """Poll until true; raises HarnessError with the end of the worker's log."""
         if not wait_for(lambda: bool(ready()), deadline_s=DEADLINE_S):
-            log = (self._home / "worker.log").read_text(encoding="utf-8")[-_LOG_TAIL_CHARS:]
+            log = self._log.read_text(encoding="utf-8")[-_LOG_TAIL_CHARS:]
             raise HarnessError(f"{what} did not happen within {DEADLINE_S:g} s\n{log}")
 
     def wait_states(self, *states: str) -> None:
         """Wait for these states of the connector and its tasks."""
         self.wait(lambda: self.states() == list(states), f"{self.connector} in {states}")
+
+    def wait_life(self, number: int) -> None:
+        """Wait until task 0 has begun to run so many times, by the worker's log.
+
+        A change of the config is answered before it has taken effect, and the task before it looks
+        like the one after it.
+        """
+        wanted = {"connector": self.connector, "task": 0, "state": "RUNNING"}
+
+        def lives() -> int:
+            lines = map(json.loads, self._log.read_text(encoding="utf-8").splitlines())
+            return sum(wanted.items() <= line.items() for line in lines)
+
+        self.wait(lambda: lives() >= number, f"life {number} of task 0")
 
     def wait_following(self, table: str) -> None:
         """Wait until the table's stream is being read."""
@@ -252,33 +281,33 @@ class Stage:
         records = read_topic(self.broker.bootstrap, self.topic(table))
         return [record.value_json["op"] for record in records if record.value is not None]
 
+    def records_of(self, table: str, number: int) -> list[TopicRecord]:
+        """The records of the item ``k<number>``."""
+        records = read_topic(self.broker.bootstrap, self.topic(table))
+        return [record for record in records if record.key_json == {"id": f"k{number}"}]
+
+    # -- offsets --------------------------------------------------------------------------------
+
+    def stored_state(self, table: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The table's state, and its shard with the position behind a record; empty: none yet."""
+        state: dict[str, Any] = {}
+        shard: dict[str, Any] = {}
+        answer = self.request("GET", f"/connectors/{self.connector}/offsets")
+        for each in answer.body["offsets"]:
+            partition, offset = each["partition"], each["offset"]
+            if partition == {"table_name": table}:
+                state = offset
+            elif partition.get("table_name") == table and offset.get("sequence_number"):
+                shard = {**partition, **offset}
+        return state, shard
+
     def wait_position_of(self, table: str) -> None:
         """Wait until a shard's position behind a record is stored."""
+        self.wait(lambda: self.stored_state(table)[1], f"a position in the stream of {table}")
 
-        def is_stored() -> bool:
-            answer = self.request("GET", f"/connectors/{self.connector}/offsets")
-            return any(
-                each["partition"].get("table_name") == table
-                and each["offset"].get("sequence_number")
-                for each in answer.body["offsets"]
-            )
-
-        self.wait(is_stored, f"a position in the stream of {table}")
-
-    def append_offset(self, partition: Mapping[str, str], offset: Mapping[str, Any]) -> None:
-        """Write an offset as a Java worker does: compact JSON, where Java's partitioner puts it."""
-        from confluent_kafka import Producer
-
-        producer = Producer(
-            {
-                "bootstrap.servers": self.broker.bootstrap,
-                "partitioner": "murmur2_random",
-                "log_level": 0,
-            }
-        )
-        key = json.dumps([self.connector, dict(partition)], separators=(",", ":"))
-        value = json.dumps(dict(offset), separators=(",", ":"))
-        topic = f"{self._prefix}connect-offsets"
-        producer.produce(topic, key=key.encode(), value=value.encode())
-        if producer.flush(DEADLINE_S):
-            raise HarnessError(f"a record for {topic} was not acknowledged")
+    def replace_offsets(self, partition: Mapping[str, str], offset: Mapping[str, Any]) -> None:
+        """Let this be all that is stored of the connector, which is stopped."""
+        path = f"/connectors/{self.connector}/offsets"
+        assert (answer := self.request("DELETE", path)).status == 200, answer
+        only = {"offsets": [{"partition": dict(partition), "offset": dict(offset)}]}
+        assert (answer := self.request("PATCH", path, only)).status == 200, answer
