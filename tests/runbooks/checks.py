@@ -17,6 +17,11 @@ def topic_equals_table(stage: Stage) -> None:
     stage.wait_equal(stage.table)
 
 
+def other_topic_equals_other_table(stage: Stage) -> None:
+    """The same of the second table."""
+    stage.wait_equal(stage.other_table)
+
+
 def scanned_once(stage: Stage) -> None:
     """No item was read by a second scan."""
     assert stage.operations(stage.table).count("r") == ITEMS
@@ -65,6 +70,7 @@ CHECKS: Final[Mapping[str, Callable[[Stage], None]]] = {
         more_changes_came_twice,
         not_scanned_to_the_end,
         other_table_scanned_once,
+        other_topic_equals_other_table,
         scanned_again,
         scanned_once,
         scanned_twice,

@@ -62,9 +62,13 @@ def a_paused_connector(stage: Stage) -> None:
 
 def changes(stage: Stage) -> None:
     """The application writes: an item is changed, one is new, one is deleted."""
-    stage.put(stage.table, 0, note={"S": "changed"})
-    stage.put(stage.table, 100)
-    stage.control.delete(table=stage.table, key={"id": {"S": "k1"}})
+    _change(stage, stage.table)
+
+
+def _change(stage: Stage, table: str) -> None:
+    stage.put(table, 0, note={"S": "changed"})
+    stage.put(table, 100)
+    stage.control.delete(table=table, key={"id": {"S": "k1"}})
 
 
 def reads_refused(stage: Stage) -> None:
@@ -111,6 +115,17 @@ def reads_throttled(stage: Stage) -> None:
     stage.control.inject(
         operation="GetRecords", error="LimitExceededException", times=None, table=stage.table
     )
+
+
+def changes_of_the_other_table(stage: Stage) -> None:
+    """The same as ``changes`` to the second table."""
+    _change(stage, stage.other_table)
+
+
+def a_worker_on_this_machine(stage: Stage) -> None:
+    """A running connector, and somebody who takes note when the worker's process ends."""
+    a_running_connector(stage)
+    stage.reap_worker()
 
 
 def changes_that_are_committed(stage: Stage) -> None:
@@ -212,11 +227,13 @@ EVENTS: Final[Mapping[str, Callable[[Stage], None]]] = {
         a_stuck_scan,
         a_java_connector_that_was_stopped,
         a_connector_with_keys_in_a_file,
+        a_worker_on_this_machine,
         an_oversized_item,
         another_oversized_item,
         broker_down,
         broker_up,
         changes,
+        changes_of_the_other_table,
         changes_that_are_committed,
         more_changes,
         reads_allowed,

@@ -16,9 +16,6 @@ from tests.runbooks.stage import Stage
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "runbooks"
 INDEX: Final = FOLDER / "README.md"
 
-ON_WORKERS: Final = frozenset({"upgrade", "scale-out"})
-"""Pages that end or start workers; they have a worker of their own."""
-
 
 def names() -> list[str]:
     """The names of all pages, without the index."""

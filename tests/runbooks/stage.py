@@ -133,13 +133,15 @@ class Stage:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Self]:
-        """For one page of many; the worker must run when it ends."""
+        """For one page of many, whatever it does to the broker and the worker."""
         self._turn += 1
         try:
             yield self
         finally:
             if not self.broker.running:  # the page has failed before it was back
                 self.broker.start()
+            if not self.worker.running:  # the page has replaced it
+                self.worker.start()
             self._clear()
 
     def _clear(self) -> None:
