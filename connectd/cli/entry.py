@@ -8,7 +8,16 @@ import sys
 
 import connectd
 from connectd.app.exit_code import ExitCode
-from connectd.cli import offsets, plugins, reconcile, reference, validate, worker
+from connectd.cli import (
+    connectors,
+    health,
+    offsets,
+    plugins,
+    reconcile,
+    reference,
+    validate,
+    worker,
+)
 from connectd.errors import ConfigError, ConnectdError
 
 _DESCRIPTION = """
@@ -50,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"connectd {connectd.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (worker, validate, plugins, reference, offsets, reconcile):
+    for command in (
+        worker, validate, plugins, reference, connectors, offsets, reconcile, health
+    ):  # fmt: skip
         command.add(commands)
     return parser
 

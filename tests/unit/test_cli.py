@@ -14,7 +14,9 @@ from connectd import cli
 from connectd.cli import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "standalone", "validate", "plugins", "reference", "offsets")
+COMMANDS = (
+    "run", "standalone", "validate", "plugins", "reference", "connectors", "offsets", "health",
+)  # fmt: skip
 VALID = ROOT / "config" / "dynamodb-source.json"
 
 CapSys = pytest.CaptureFixture[str]
