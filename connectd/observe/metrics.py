@@ -66,7 +66,7 @@ class Metric:
             raise InvariantError(f"{self.name}: a counter ends in _total, and nothing else does")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MetricGroup:
     """Metrics with the same labels, by a short name; those of Connect by its attribute's."""
 
