@@ -2,7 +2,8 @@
 
 import { CONNECTOR_ACTIONS, restartTask } from "./actions.js";
 import { isAddressable } from "./api.js";
-import { Badge, Following, Trace, announce, byId, el, setAttribute, setText, showText } from "./dom.js";
+import { Badge, Following, Trace, announce, byId, el } from "./dom.js";
+import { setAttribute, setHidden, setText, showText } from "./dom.js";
 import { counted, integer, tally } from "./format.js";
 import { toneOf } from "./model.js";
 import { Pager } from "./pager.js";
@@ -51,7 +52,7 @@ class Card {
     this.tables = el("button", { type: "button", className: "link" });
     this.tables.addEventListener("click", () => onShowTables(this.#connector.name));
     this.failures = el("div", { className: "failures" });
-    this.failing = new Following(this.failures, (task) => new Trace(`Task ${task.id} has failed`));
+    this.failing = new Following(this.failures, (task) => new TaskTrace(task.id));
     this.node = el("li", { className: "card" },
       el("div", { className: "card-head" }, el("div", { className: "card-name" },
         el("div", { className: "card-title" }, this.title, this.badge.node), this.meta), this.buttons),
@@ -70,17 +71,16 @@ class Card {
     for (const action of this.actions) action.update(connector);
     showText(this.trouble, isAddressable(name) ? connector.tablesError : UNADDRESSABLE);
     this.trace.update(connector.trace);
-    this.failing.update(connector.failedTasks.map(withTrace), ({ id }) => id);
+    this.failing.update(connector.failedTasks, ({ id }) => id);
     this.#updateTasks(tasks);
-    this.tables.hidden = tables.length === 0;
-    setText(this.tables, `${counted(tables.length, "table")}: ${tally(tables.map((row) => row.state))}`);
+    setHidden(this.tables, tables.length === 0);
+    setText(this.tables, `${counted(tables.length, "table")}: ${tally(tables.map(({ state }) => state))}`);
     setAttribute(this.tables, "aria-label", `Show the ${counted(tables.length, "table")} of ${name}`);
   }
 
   #updateTasks(tasks) {
-    setText(this.tasksSummary, tasks.length === 0
-      ? "No tasks"
-      : `${counted(tasks.length, "task")}: ${tally(tasks.map((task) => task.state))}`);
+    setHidden(this.tasksDetails, tasks.length === 0);
+    setText(this.tasksSummary, `${counted(tasks.length, "task")}: ${tally(tasks.map(({ state }) => state))}`);
     this.tasks.update(tasks.map((task) => ({ ...task, connector: this.#connector.name })), ({ id }) => id);
   }
 
@@ -96,8 +96,16 @@ class Card {
   }
 }
 
-/** A failed task without a trace is possible; its state is news enough. */
-const withTrace = (task) => ({ ...task, trace: task.trace || "It does not say why." });
+class TaskTrace {
+  constructor(id) {
+    this.trace = new Trace(`Task ${id} has failed`);
+    this.node = this.trace.node;
+  }
+
+  update(task) {
+    this.trace.update(task.trace || "It does not say why.");
+  }
+}
 
 /** Stays where it is and keeps the focus when it makes no sense; then it says why. */
 class ActionButton {

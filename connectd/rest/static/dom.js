@@ -33,10 +33,15 @@ export function setAttribute(node, name, value) {
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
 
+/** Also what is set again to the same is a change: for those who are told of changes. */
+export function setHidden(node, isHidden) {
+  if (node.hidden !== isHidden) node.hidden = isHidden;
+}
+
 /** Show a text, or hide its element while there is none. */
 export function showText(node, text) {
   setText(node, text);
-  node.hidden = text === "";
+  setHidden(node, text === "");
 }
 
 /** Make `nodes` the children of `parent` in this order, moving as few as possible. */
@@ -95,11 +100,11 @@ export class Trace {
     this.text = el("pre", { tabIndex: 0 });
     this.text.setAttribute("aria-label", what);
     this.node = el("details", { className: "trace", hidden: true },
-      el("summary", {}, this.what, this.line), this.text);
+      el("summary", {}, el("span", { className: "trace-head" }, this.what, this.line)), this.text);
   }
 
   update(trace) {
-    this.node.hidden = !trace;
+    setHidden(this.node, !trace);
     setText(this.line, (trace ?? "").split("\n", 1)[0]);
     setText(this.text, trace ?? "");
   }

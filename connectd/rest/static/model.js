@@ -13,7 +13,10 @@ const TONES = {
 export const toneOf = (state) => TONES[state] ?? "idle";
 
 /** How much a state wants to be looked at, most first. */
-const URGENCY = ["FAILED", "GONE", "RESYNC", "INIT_SYNC", "DELAYED", "DISCOVERY", "PAUSED", "SYNC"];
+const URGENCY = [
+  "FAILED", "GONE", "UNASSIGNED", "RESTARTING", "RESYNC", "INIT_SYNC", "DELAYED", "DISCOVERY",
+  "PAUSED", "STOPPED", "RUNNING", "SYNC",
+];
 const urgencyOf = (state) => {
   const place = URGENCY.indexOf(state);
   return place < 0 ? URGENCY.length : place;

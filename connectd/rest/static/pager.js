@@ -1,7 +1,7 @@
 // Pages of a long list. The document never holds more than one of them.
 
 import { counted, integer } from "./format.js";
-import { el, setAttribute, setText } from "./dom.js";
+import { el, setAttribute, setHidden, setText } from "./dom.js";
 
 export class Pager {
   #page = 0;
@@ -26,7 +26,7 @@ export class Pager {
   cut(items) {
     this.#pages = Math.max(1, Math.ceil(items.length / this.size));
     this.#page = Math.min(this.#page, this.#pages - 1);
-    this.node.hidden = this.#pages === 1;
+    setHidden(this.node, this.#pages === 1);
     setText(this.label, `Page ${integer(this.#page + 1)} of ${integer(this.#pages)}`);
     setAttribute(this.previous, "aria-disabled", this.#page === 0 ? "true" : null);
     setAttribute(this.next, "aria-disabled", this.#page === this.#pages - 1 ? "true" : null);

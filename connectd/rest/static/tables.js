@@ -1,7 +1,8 @@
 // The tables of all connectors: one page of them at a time, filtered and in order.
 
-import { Badge, Following, byId, el, place, setAttribute, setText, showText } from "./dom.js";
-import { duration, integer } from "./format.js";
+import { Badge, Following, byId, el, place } from "./dom.js";
+import { setAttribute, setHidden, setText, showText } from "./dom.js";
+import { counted, duration, integer } from "./format.js";
 import { chosen, statesOf, toneOf } from "./model.js";
 import { Pager } from "./pager.js";
 import { Sparkline } from "./sparkline.js";
@@ -14,7 +15,7 @@ const COLUMNS = [
   { title: "State", order: "attention" },
   { title: "Initial scan", order: "scan" },
   { title: "Lag", order: "lag", isDescendingFirst: true },
-  { title: "Records sent", order: "sent", isDescendingFirst: true },
+  { title: "Sent", order: "sent", isDescendingFirst: true },
   { title: "Connector", order: "connector" },
 ];
 
@@ -60,7 +61,7 @@ export class Tables {
   #draw() {
     const fitting = chosen(this.#tables, this.#wish);
     this.rows.update(this.pager.cut(fitting), ({ key }) => key);
-    this.table.hidden = fitting.length === 0;
+    setHidden(this.table, fitting.length === 0);
     showText(this.empty, fitting.length > 0 ? "" : this.#whyEmpty());
     const total = this.#tables.length;
     const of = fitting.length === total ? "" : `, of ${integer(total)} in all`;
@@ -118,17 +119,19 @@ class Row {
     this.name = el("span", { className: "table-name" });
     this.topic = el("span", { className: "quiet topic" });
     this.reason = el("span", { className: "reason" });
+    this.gaps = el("span", { className: "reason" });
+    this.gaps.dataset.tone = "warn";
     this.badge = new Badge();
     this.scan = new Scan();
     this.lag = new Lag();
-    this.sent = el("span");
+    this.sent = el("span", { className: "sent" });
     this.connector = el("span", { className: "connector-name" });
     this.node = el("tr", { role: "row" },
-      el("th", { role: "rowheader", scope: "row" }, this.name, this.topic, this.reason),
+      el("th", { role: "rowheader", scope: "row" }, this.name, this.topic, this.reason, this.gaps),
       cell("State", this.badge.node),
       cell("Initial scan", this.scan.node),
       cell("Lag", this.lag.node),
-      cell("Records sent", this.sent),
+      cell("Sent", this.sent),
       cell("Connector", this.connector));
   }
 
@@ -136,7 +139,9 @@ class Row {
     setText(this.name, table.name);
     showText(this.topic, table.topic ? `→ ${table.topic}` : "");
     showText(this.reason, table.reason);
-    setAttribute(this.reason, "data-tone", toneOf(table.state));
+    // A table that runs and has something to say is in trouble: it is trying again.
+    setAttribute(this.reason, "data-tone", table.state === "SYNC" ? "warn" : toneOf(table.state));
+    showText(this.gaps, table.gaps > 0 ? `${counted(table.gaps, "gap")}: changes were lost` : "");
     this.badge.update(table.state, toneOf(table.state));
     this.scan.update(table);
     this.lag.update(table);
@@ -158,7 +163,7 @@ class Scan {
   }
 
   update({ name, scan }) {
-    this.bar.hidden = !scan.isRunning;
+    setHidden(this.bar, !scan.isRunning);
     setAttribute(this.bar, "aria-label", `Initial scan of ${name}`);
     setAttribute(this.bar, "value", scan.share === null ? null : Math.floor(scan.share * 100));
     showText(this.words, this.#words(scan));
@@ -193,12 +198,11 @@ class Lag {
     showText(this.details, this.#details(table));
   }
 
-  #details({ shardsOpen, shardsWaiting, gaps, readAge }) {
+  #details({ shardsOpen, shardsWaiting, readAge }) {
     const parts = [];
-    if (shardsOpen > 0) parts.push(`${integer(shardsOpen)} shard${shardsOpen === 1 ? "" : "s"}`);
+    if (shardsOpen > 0) parts.push(counted(shardsOpen, "shard"));
     if (shardsWaiting > 0) parts.push(`${integer(shardsWaiting)} waiting`);
     if (readAge !== null && readAge > READ_AGE_USUAL_S) parts.push(`last read ${duration(readAge)} ago`);
-    if (gaps > 0) parts.push(`${integer(gaps)} gap${gaps === 1 ? "" : "s"}`);
     return parts.join(", ");
   }
 }
