@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Coroutine, Sequence
@@ -24,6 +25,7 @@ from typing import Any
 import structlog
 import uvloop
 
+import connectd
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
@@ -45,11 +47,13 @@ from connectd.errors import (
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.voice import ClientVoice
+from connectd.observe import tracing
 from connectd.plugins import containment, spi
 from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.registry import PluginRegistry
 from connectd.rest.api import create_admin_api, create_api
 from connectd.rest.server import RestServer
+from connectd.rest.tracing import traced
 from connectd.runtime.herder import Herder
 from connectd.runtime.loop_watch import LoopWatch
 
@@ -84,6 +88,7 @@ class WorkerApp:
         self._loop_watch = LoopWatch(window=wiring.window_settings(config))
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
+        self._tracing = tracing.start(os.environ, version=connectd.__version__)
         self._aws = AwsClientPool(self._clock)
         self._producers = ProducerPool(
             client_id=self._ground.producer_client_id,
@@ -139,8 +144,10 @@ class WorkerApp:
             self._jobs.spawn(
                 "rest",
                 self._rest.serve(
-                    create_api(herder, self._config.rest, self._clock, numbers),
-                    create_admin_api(herder, numbers),
+                    traced(
+                        create_api(herder, self._config.rest, self._clock, numbers), self._tracing
+                    ),
+                    traced(create_admin_api(herder, numbers), self._tracing),
                 ),
                 service=True,
             )
@@ -234,7 +241,7 @@ class WorkerApp:
             _log.error("stopping: services did not end in time", jobs=left_behind)
             self._has_tail_left = True
         self._rest.close()
-        await self._producers.close(deadline_s=step_s)
+        await asyncio.gather(self._producers.close(deadline_s=step_s), self._end_tracing(step_s))
         await self._aws.close()
         self._loop_watch.stop()
 
@@ -250,6 +257,10 @@ class WorkerApp:
         )
         return metrics.WorkerMetrics(self._config, parts)
 
+    async def _end_tracing(self, deadline_s: float) -> None:
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close, deadline_s=deadline_s)
+
     def _wiring(self) -> wiring.Wiring:
         parts = wiring.Parts(
             clock=self._clock,
@@ -259,6 +270,7 @@ class WorkerApp:
             cluster_id=lambda: self._cluster_id,
             on_failure=self._fail,
             on_tail_left=self._on_tail_left,
+            tracing=self._tracing,
         )
         return wiring.Wiring(self._config, self._ground, parts)
 

@@ -21,13 +21,16 @@ from connectd.kafka.admin import SharedAdmins
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
 from connectd.model.cluster import Config
+from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
 from connectd.observe.metrics_windows import WindowSettings
+from connectd.observe.tracing import Tracing
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
+from connectd.pipeline.tracing import TaskTracing
 from connectd.plugins import chaining, layering, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
@@ -60,6 +63,7 @@ class Parts:
     cluster_id: Callable[[], str | None]
     on_failure: OnFailure
     on_tail_left: Callable[[], None]
+    tracing: Tracing | None = None
 
 
 class _TaskOffsets:
@@ -223,7 +227,14 @@ class Wiring:
             on_event=spec.on_event,
             on_topic=spec.on_topic,
             on_tail_left=self._parts.on_tail_left,
+            tracing=self._task_tracing(spec.task_id),
         )
+
+    def _task_tracing(self, task: ConnectorTaskId) -> TaskTracing | None:
+        tracing = self._parts.tracing
+        if tracing is None:
+            return None
+        return TaskTracing(tracing, self._parts.clock, connector=task.connector, task=task.task)
 
     def _connector_class(self, name: str) -> type[spi.SourceConnector]:
         found: type[spi.SourceConnector] = self._parts.registry.find(PluginKind.SOURCE, name).cls

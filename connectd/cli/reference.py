@@ -18,10 +18,13 @@ declarations that the worker itself reads.
   connectd reference | less
   connectd reference > config/REFERENCE.md
   connectd reference --metrics > docs/metrics.md
+  connectd reference --spans > docs/tracing.md
+  connectd reference --kafka-clients > docs/kafka-clients.md
   connectd reference --format json | jq -r '.sections[0].keys[].name'
   connectd reference --format schema > worker.schema.json
 
-With --metrics it prints every metric of GET /metrics instead, from their catalogue.
+With --metrics it prints every metric of GET /metrics instead, from their catalogue; with --spans
+every span of tracing; with --kafka-clients what becomes of every setting of a Kafka client.
 
 The JSON form has sections with a title and keys; a key looks as in
 GET /connector-plugins/<plugin>/config. The schema is a JSON Schema of a worker's properties, for
@@ -44,6 +47,12 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--metrics", action="store_true", help="every metric of GET /metrics instead (Markdown)"
     )
+    parser.add_argument("--spans", action="store_true", help="every span instead (Markdown)")
+    parser.add_argument(
+        "--kafka-clients",
+        action="store_true",
+        help="every setting of Kafka clients, and what becomes of it, instead (Markdown)",
+    )
     parser.set_defaults(command=_reference)
 
 
@@ -63,9 +72,27 @@ def metrics_text() -> str:
     return metrics_page.render()
 
 
+def spans_text() -> str:
+    """``docs/tracing.md``: every span."""
+    from connectd.observe import spans_page
+
+    return spans_page.render()
+
+
+def kafka_clients_text() -> str:
+    """``docs/kafka-clients.md``: what becomes of every setting of a Kafka client."""
+    from connectd.kafka import clientkeys_page
+
+    return clientkeys_page.render()
+
+
 def _reference(options: argparse.Namespace) -> int:
     if options.metrics:
         print(metrics_text(), end="")
+    elif options.spans:
+        print(spans_text(), end="")
+    elif options.kafka_clients:
+        print(kafka_clients_text(), end="")
     elif options.format == "md":
         print(reference_text(), end="")
     else:

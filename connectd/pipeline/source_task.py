@@ -54,6 +54,7 @@ from connectd.pipeline.meter import Activity, TaskMeter
 from connectd.pipeline.preparation import Encoder, PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
+from connectd.pipeline.tracing import TaskTracing
 from connectd.plugins import containment
 from connectd.plugins.spi import HasBuffer, SourceTask, TaskContext, WatchesPauses
 
@@ -141,10 +142,11 @@ class SourceTaskRunner:
         on_tail_left: Callable[[], None],
         topics: TaskTopics | None = None,
         encoder: Encoder | None = None,
+        tracing: TaskTracing | None = None,
     ) -> None:
         """``topics`` are seen to before records are sent; none: whatever the broker does.
 
-        ``encoder`` runs plugins away from the loop; by default in a thread of the task.
+        ``encoder`` runs plugins away from the loop, by default in a thread; ``tracing`` is told.
         """
         self._task = task
         self._context = context
@@ -156,7 +158,8 @@ class SourceTaskRunner:
         self._on_event = on_event
         self._on_topic = on_topic
         self._on_tail_left = on_tail_left
-        self._writer = FencedWriter(offsets)
+        self._tracing = tracing
+        self._writer = FencedWriter(offsets if tracing is None else tracing.writer(offsets))
         self._meter = TaskMeter(context.services.clock, settings.metrics)
         self._frontier = AckFrontier(on_committable=self._on_committable)
         self._committer = Committer(
@@ -184,7 +187,8 @@ class SourceTaskRunner:
         self._failures = FailureReports(
             policy, self._name, clock=clock, log_fields=self._log_fields
         )
-        self._encoder = encoder or EncoderThread(self._name)
+        encoder = encoder or EncoderThread(self._name)
+        self._encoder = encoder if tracing is None else tracing.encoder(encoder)
         self._preparation = PagePreparation(
             encoder=self._encoder,
             policy=policy,
@@ -306,7 +310,8 @@ class SourceTaskRunner:
     async def _polled(self) -> Sequence[Emission]:
         clock = self._context.services.clock
         began_s = clock.monotonic()
-        emissions = await self._task.poll()
+        poll, tracing = self._task.poll, self._tracing
+        emissions = await (poll() if tracing is None else tracing.polled(poll))
         records = sum(len(each.payload) for each in emissions if isinstance(each, RecordBatch))
         self._meter.polled(records, clock.monotonic() - began_s)
         return emissions
@@ -334,14 +339,13 @@ class SourceTaskRunner:
         self._update_room()
         try:
             encode = await self._preparation.prepare(encoding)
-            await self._producer.send(
-                kafka_producer.SendJob(
-                    encode=encode,
-                    on_done=lambda result: self._on_answer(entry, encoding, records, result),
-                    failures_max=self._failures_max,
-                    stops_at_refusal=not self._settings.errors.tolerates_all,
-                )
+            job = kafka_producer.SendJob(
+                encode=encode,
+                on_done=lambda result: self._on_answer(entry, encoding, records, result),
+                failures_max=self._failures_max,
+                stops_at_refusal=not self._settings.errors.tolerates_all,
             )
+            await self._producer.send(job if self._tracing is None else self._tracing.traced(job))
         except BaseException:
             # Never handed over: nothing will be acknowledged. The entry stays and blocks its
             # partition, so that nothing behind it is committed.
