@@ -26,6 +26,11 @@ def test_there_is_a_page_for_everything_that_operators_do() -> None:
     assert set(pages.names()) >= WANTED
 
 
+def test_nothing_else_is_in_the_folder_that_nobody_would_run() -> None:
+    found = {path.name for path in pages.FOLDER.rglob("*")}
+    assert found == {pages.INDEX.name, *(f"{name}.md" for name in pages.names())}
+
+
 def test_the_index_names_every_page() -> None:
     linked = {found["target"] for found in _LINK.finditer(pages.INDEX.read_text())}
     assert {f"{name}.md" for name in pages.names()} <= linked
@@ -67,7 +72,7 @@ def test_a_page_has_commands_and_known_events_and_is_checked_by_other_eyes(name:
 def test_events_and_checks_are_all_used() -> None:
     used = {
         step.name
-        for name in pages.names()
+        for name in [pages.INDEX.stem, *pages.names()]
         for step in page.load(pages.FOLDER / f"{name}.md").steps
         if isinstance(step, Event | Check)
     }

@@ -22,7 +22,7 @@ def stage(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -
         yield stage
 
 
-@pytest.mark.parametrize("name", pages.names())
+@pytest.mark.parametrize("name", [pages.INDEX.stem, *pages.names()])
 def test_a_page_is_true(name: str, stage: Stage, tmp_path: Path) -> None:
     with stage.lent():
         pages.play(name, stage, tmp_path)
