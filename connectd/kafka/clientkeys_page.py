@@ -35,8 +35,7 @@ others are refused |
 | `ssl.truststore.type=PEM`, `ssl.truststore.location` | `ssl.ca.location` |
 | `ssl.truststore.certificates` | `ssl.ca.pem` |
 | `ssl.truststore.type=JKS` (Java's default) or `PKCS12` | refused: OpenSSL cannot read it as a \
-trust store. `keytool -exportcert -rfc -keystore trust.jks -alias ca > ca.pem` makes a file to name \
-|
+trust store. Make a file to name with `keytool -exportcert -rfc -keystore trust.jks -alias ca` |
 | `ssl.keystore.type=PEM`, `ssl.keystore.location`, `ssl.key.password` | `ssl.key.location` and \
 `ssl.certificate.location`, the same file for both |
 | `ssl.keystore.key`, `ssl.keystore.certificate.chain` | `ssl.key.pem`, `ssl.certificate.pem` |
