@@ -31,6 +31,10 @@ from tests.security.client_keys import plain, prefixed, scram, trust
 pytestmark = pytest.mark.kafka("exact", "control")
 
 _JAVA = "org.apache.kafka.common.config.provider."
+_KEY_PASSWORD = "0verride-key-password"
+_WORKER_KEY = certificates.identity("worker")
+_CONNECTOR_KEY = certificates.identity("connector")
+_OVERRIDE_KEY = _CONNECTOR_KEY.key_pem(_KEY_PASSWORD)
 _REST_LOGIN = "rest-user:rest-s3cret"
 _COMMAND_DEADLINE_S = 60.0
 
@@ -40,7 +44,8 @@ LITERAL = {
     "external id": "external-1d-literal",
     "override password": PLAIN_PASSWORD,
     "wrong password": "wr0ng-literal-password",
-    "override key password": "0verride-key-password",
+    "override key password": _KEY_PASSWORD,
+    "override key": _OVERRIDE_KEY.splitlines()[1],
     "registry user": "registry-us3r-literal",
     "registry url": "registry-ur1-literal",
     "bearer token": "bearer.t0ken.literal",
@@ -59,7 +64,7 @@ PROVIDED = {
 OF_WORKER = {
     "worker password": SCRAM_PASSWORD,
     "worker key password": "w0rker-key-password",
-    "worker key": certificates.identity("worker").key_pem().splitlines()[1],
+    "worker key": _WORKER_KEY.key_pem().splitlines()[1],
     "rest password": _REST_LOGIN.partition(":")[2],
     "rest login": base64.b64encode(_REST_LOGIN.encode()).decode(),
     "environment": "env1ronment-secret",
@@ -117,7 +122,10 @@ class Evening:
             **prefixed(
                 "producer.override.", plain(PLAIN_PASSWORD, str(self.folder / "authority.pem"))
             ),
-            "producer.override.ssl.key.password": LITERAL["override key password"],
+            "producer.override.ssl.keystore.type": "PEM",
+            "producer.override.ssl.keystore.key": _OVERRIDE_KEY,
+            "producer.override.ssl.keystore.certificate.chain": _CONNECTOR_KEY.certificate_pem(),
+            "producer.override.ssl.key.password": _KEY_PASSWORD,
             "producer.override.debug": "security,broker",
             "note": f"${{file:{secrets}/all.properties:kafka}}",
             **{name.replace("__", "."): value for name, value in keys.items()},
@@ -160,6 +168,9 @@ def evening(
         "bootstrap.servers": secured_broker.sasl,
         **scram(SCRAM_PASSWORD, str(authority)),
         **prefixed("producer.", trust(str(authority))),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": _WORKER_KEY.key_pem().replace("\n", "\\n"),
+        "ssl.keystore.certificate.chain": _WORKER_KEY.certificate_pem().replace("\n", "\\n"),
         "ssl.key.password": OF_WORKER["worker key password"],
         "connectd.rest.basic.auth.credentials.file": str(secrets / "users"),
         "config.providers": "file",
@@ -263,11 +274,12 @@ def look_everywhere(evening: Evening) -> None:
     for each in (
         *("/", "/health", "/connectors", "/connectors?expand=status", "/admin/loggers", "/metrics"),
         *(f"{path}/status", f"{path}/tasks/0/status", f"{path}/offsets", f"{path}/topics"),
-        *(f"/connectd{path}/tables", "/connectd/openapi.json", "/ui", "/ui/", "/nothing/here"),
-        *("/connector-plugins?connectorsOnly=false", "/health/live", "/health/ready"),
-        "/connector-plugins/connectd.DynamoDBSource/config",
+        *(f"/connectd{path}/tables", "/connectd/openapi.json", "/ui/"),
+        *("/connector-plugins?connectorsOnly=false", "/connectd/health/live"),
+        *("/connectd/health/ready", "/connector-plugins/connectd.DynamoDBSource/config"),
     ):
-        evening.call("GET", each)
+        assert evening.call("GET", each) == 200, each
+    evening.call("GET", "/nothing/here")
     evening.heard["command lines"] = command_lines(evening.rig.worker.pid)
 
 
@@ -301,6 +313,7 @@ def use_the_command_line(evening: Evening) -> None:
         evening.heard[f"connectd {' '.join(arguments)}"] = answer.stdout + answer.stderr
 
 
+@pytest.mark.timeout(400)  # seven lives of a connector, one after the other, and a broker's start
 def test_planted_secrets_are_in_configs_and_nowhere_else(evening: Evening) -> None:
     rig, everything = evening.rig, {**LITERAL, **PROVIDED, **OF_WORKER}
     rig.create_table("t", items=3)
