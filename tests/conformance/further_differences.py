@@ -23,6 +23,13 @@ BY_SUBJECT: Final = {
         "A topic that is deleted under a task is waited for by going back to the last position, "
         "five times in a row, and skips nothing, whatever is tolerated.",
     ),
+    "Browsers": (
+        "`/ui` is a dashboard (`connectd.ui.enable=false` takes it away).",
+        "A browser that remembers a login sends it for every page that asks it to. A change that a "
+        "page of another origin wants is therefore 403, unless `access.control.allow.origin` has "
+        "that origin; Java's restarts a connector for any page, since a POST without a body needs "
+        "no preflight.",
+    ),
     "FileStreamSource": (
         "Positions count bytes, which is what a restart skips. Java's count characters: after a "
         "restart a file with other than ASCII text is read from the wrong place. A position that a "

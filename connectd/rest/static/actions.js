@@ -5,8 +5,18 @@
 import { pathOf } from "./api.js";
 import { counted } from "./format.js";
 
-const RETENTION = "DynamoDB keeps changes for 24 hours: later than that, those in between are lost, "
-  + "and gap.policy decides what follows.";
+const isOfDynamoDb = (connector) => connector.class.includes("DynamoDB");
+
+const inTime = (connector) => (isOfDynamoDb(connector)
+  ? "Resume it in time. DynamoDB keeps changes for 24 hours: later than that, those in between are "
+    + "lost, and gap.policy decides what follows."
+  : "Resume it in time: its source may not keep for ever what it has to read.");
+
+const fromTheBeginning = (connector) => (isOfDynamoDb(connector)
+  ? "every table is scanned from the beginning, and every item is sent to Kafka again (with "
+    + "init.sync.skip, what its stream still has)"
+  : "it reads its source from the beginning, and sends everything to Kafka again");
+
 const REPEATS = "It goes on from the last position that was saved, so some records may be sent twice.";
 
 const request = (method, ...segments) => ({ method, path: pathOf("connectors", ...segments) });
@@ -24,7 +34,7 @@ const pause = {
     title: `Pause ${connector.name}?`,
     words: [
       `${tasksOf(connector)} will stop reading and keep their place; nothing is written meanwhile.`,
-      `Resume it in time. ${RETENTION}`,
+      inTime(connector),
     ],
     answers: [{ label: "Pause", done: "is being paused", ...request("PUT", connector.name, "pause") }],
   }),
@@ -38,8 +48,8 @@ const resume = {
     title: `Resume ${connector.name}?`,
     words: [
       connector.state === "STOPPED"
-        ? "It starts, gets its tasks again, and reads on from the saved positions. "
-          + "Tables without one are scanned from the beginning."
+        ? "It starts, gets its tasks again, and reads on from the saved positions; what has none "
+          + "begins anew."
         : "Its tasks read on from where they are.",
     ],
     answers: [{ label: "Resume", done: "is being resumed", ...request("PUT", connector.name, "resume") }],
@@ -87,9 +97,14 @@ const stop = {
     words: [
       `${tasksOf(connector)} will end and give back what they hold. Its configuration and its `
         + "positions stay; a pause ends less, and is enough to make it wait.",
-      `Resume it in time. ${RETENTION}`,
+      inTime(connector),
     ],
-    answers: [{ label: "Stop", done: "is stopped", isGrave: true, ...request("PUT", connector.name, "stop") }],
+    answers: [{
+      label: "Stop",
+      done: "is stopped",
+      isGrave: true,
+      ...request("PUT", connector.name, "stop"),
+    }],
   }),
 };
 
@@ -100,8 +115,8 @@ const reset = {
     title: `Reset the offsets of ${connector.name}?`,
     words: [
       "All its saved positions are deleted. This cannot be undone.",
-      "When it is resumed, it begins anew: every table is scanned from the beginning, and every "
-        + "item is sent to Kafka again. Records that are in the topics stay there.",
+      `When it is resumed, it begins anew: ${fromTheBeginning(connector)}. Records that are in `
+        + "the topics stay there.",
     ],
     answers: [{
       label: "Reset offsets",

@@ -9,6 +9,7 @@ import { toneOf } from "./model.js";
 import { Pager } from "./pager.js";
 
 const PAGE_SIZE = 20;
+const statesOf = (items) => items.map(({ state }) => state);
 const UNADDRESSABLE = "A browser cannot send requests for this name; use curl --path-as-is.";
 
 export class Connectors {
@@ -28,7 +29,8 @@ export class Connectors {
 
   #draw() {
     this.cards.update(this.pager.cut(this.#list), ({ name }) => name);
-    showText(this.empty, this.#list.length === 0 ? "There is no connector. POST /connectors creates one." : "");
+    const isEmpty = this.#list.length === 0;
+    showText(this.empty, isEmpty ? "There is no connector. POST /connectors creates one." : "");
   }
 }
 
@@ -40,7 +42,8 @@ class Card {
     this.title = el("h3");
     this.badge = new Badge();
     this.meta = el("p", { className: "quiet meta" });
-    this.actions = CONNECTOR_ACTIONS.map((action) => new ActionButton(action, (chosen) => this.#ask(chosen)));
+    this.actions = CONNECTOR_ACTIONS.map((action) =>
+      new ActionButton(action, () => this.#ask(action)));
     this.buttons = el("div", { className: "buttons", role: "group" },
       ...this.actions.map(({ node }) => node));
     this.trace = new Trace("The connector has failed");
@@ -74,14 +77,15 @@ class Card {
     this.failing.update(connector.failedTasks, ({ id }) => id);
     this.#updateTasks(tasks);
     setHidden(this.tables, tables.length === 0);
-    setText(this.tables, `${counted(tables.length, "table")}: ${tally(tables.map(({ state }) => state))}`);
+    setText(this.tables, `${counted(tables.length, "table")}: ${tally(statesOf(tables))}`);
     setAttribute(this.tables, "aria-label", `Show the ${counted(tables.length, "table")} of ${name}`);
   }
 
   #updateTasks(tasks) {
     setHidden(this.tasksDetails, tasks.length === 0);
-    setText(this.tasksSummary, `${counted(tasks.length, "task")}: ${tally(tasks.map(({ state }) => state))}`);
-    this.tasks.update(tasks.map((task) => ({ ...task, connector: this.#connector.name })), ({ id }) => id);
+    setText(this.tasksSummary, `${counted(tasks.length, "task")}: ${tally(statesOf(tasks))}`);
+    const named = tasks.map((task) => ({ ...task, connector: this.#connector.name }));
+    this.tasks.update(named, ({ id }) => id);
   }
 
   #ask(action) {
@@ -112,7 +116,7 @@ class ActionButton {
   constructor(action, onClick) {
     this.action = action;
     this.node = el("button", { type: "button", textContent: action.label });
-    this.node.addEventListener("click", () => onClick(action));
+    this.node.addEventListener("click", onClick);
   }
 
   update(connector) {

@@ -4,7 +4,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element; `properties` are DOM properties, or attributes where the name has a hyphen or is `role`. */
+/** An element; `properties` are DOM properties, or attributes: `role`, and names with a hyphen. */
 export function el(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {

@@ -147,13 +147,13 @@ export const ORDERS = {
 
 const shareForOrder = ({ scan }) => (scan.isRunning ? scan.share ?? 0 : 2);
 
-/** The tables that fit, in order; equal ones by name. */
+/** The tables that fit, in order; equal ones by name. `connector` and `state` null: any. */
 export function chosen(tables, { text, connector, state, order, isDescending }) {
   const wanted = text.trim().toLowerCase();
   const contains = (value) => value.toLowerCase().includes(wanted);
   const fits = (table) =>
     (connector === null || table.connector === connector) &&
-    (state === "" || table.state === state) &&
+    (state === null || table.state === state) &&
     (wanted === "" || contains(table.name) || contains(table.topic) || contains(table.reason));
   const compare = ORDERS[order];
   const sign = isDescending ? -1 : 1;

@@ -11,7 +11,8 @@ export class Overview {
     this.tasks = new Figure("Tasks", () => new Badge());
     this.tables = new Figure("Tables", () => new StateButton(onShowState));
     this.lag = new Figure("Longest lag", () => new Badge());
-    byId("overview").append(...[this.connectors, this.tasks, this.tables, this.lag].map(({ node }) => node));
+    const figures = [this.connectors, this.tasks, this.tables, this.lag];
+    byId("overview").append(...figures.map(({ node }) => node));
   }
 
   update(connectors, tables) {
@@ -33,7 +34,8 @@ class Figure {
     this.note = el("span", { className: "quiet note" });
     const list = el("span", { className: "badges" });
     this.states = new Following(list, () => new CountedState(make()));
-    this.node = el("div", {}, el("dt", { textContent: title }), el("dd", {}, this.value, list, this.note));
+    this.node = el("div", {},
+      el("dt", { textContent: title }), el("dd", {}, this.value, list, this.note));
   }
 
   update(value, states, note = "") {

@@ -28,7 +28,8 @@ export class Sparkline {
       WIDTH - INSET - ((values.length - 1 - index) * (WIDTH - 2 * INSET)) / (HISTORY_MAX - 1),
       HEIGHT - INSET - (value / top) * (HEIGHT - 2 * INSET),
     ]]));
-    setAttribute(this.#line, "points", points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" "));
+    const pairs = points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`);
+    setAttribute(this.#line, "points", pairs.join(" "));
     const tip = points.at(-1);
     setAttribute(this.node, "data-empty", tip === undefined ? "" : null);
     if (tip !== undefined) {

@@ -21,7 +21,7 @@ const COLUMNS = [
 
 export class Tables {
   #tables = [];
-  #wish = { text: "", connector: null, state: "", order: "attention", isDescending: false };
+  #wish = { text: "", connector: null, state: null, order: "attention", isDescending: false };
 
   constructor() {
     this.table = byId("tables");
@@ -31,9 +31,11 @@ export class Tables {
     this.rows = new Following(this.table.tBodies[0], () => new Row());
     this.headers = COLUMNS.map((column) => this.#header(column));
     place(this.table.tHead.rows[0], this.headers.map(({ cell }) => cell));
-    this.connector = new Choice(byId("filter-connector"), "All", (value) => this.#wishFor({ connector: value }));
-    this.state = new Choice(byId("filter-state"), "All", (value) => this.#wishFor({ state: value ?? "" }));
-    byId("filter-text").addEventListener("input", (event) => this.#wishFor({ text: event.target.value }));
+    this.connector = new Choice(byId("filter-connector"), "All", (connector) =>
+      this.#wishFor({ connector }));
+    this.state = new Choice(byId("filter-state"), "All", (state) => this.#wishFor({ state }));
+    byId("filter-text").addEventListener("input", ({ target }) =>
+      this.#wishFor({ text: target.value }));
   }
 
   update(tables, connectors) {
@@ -44,10 +46,10 @@ export class Tables {
   }
 
   /** Show what one connector has, and nothing else. */
-  show({ connector = null, state = "" }) {
+  show({ connector = null, state = null }) {
     byId("filter-text").value = "";
     this.connector.choose(connector);
-    this.state.choose(state || null);
+    this.state.choose(state);
     this.#wishFor({ text: "", connector, state });
     byId("tables-heading").focus();
   }
@@ -73,7 +75,8 @@ export class Tables {
   }
 
   #whyEmpty() {
-    return this.#tables.length > 0 ? "No table fits these filters." : "No connector of this worker shows a table.";
+    if (this.#tables.length > 0) return "No table fits these filters.";
+    return "No connector of this worker shows a table.";
   }
 
   #header({ title, order, isDescendingFirst = false }) {
@@ -99,9 +102,10 @@ class Choice {
   update(values) {
     const before = this.#chosen();
     const all = before === null || values.includes(before) ? values : [before, ...values];
-    if (all.length === this.#values.length && all.every((value, index) => value === this.#values[index])) return;
+    if (JSON.stringify(all) === JSON.stringify(this.#values)) return; // an open list stays open
     this.#values = all;
-    this.node.replaceChildren(this.node.options[0], ...all.map((value) => el("option", { textContent: value })));
+    const options = all.map((value) => el("option", { textContent: value }));
+    this.node.replaceChildren(this.node.options[0], ...options);
     this.choose(before);
   }
 
@@ -147,7 +151,9 @@ class Row {
     this.lag.update(table);
     setText(this.sent, table.sent === null ? "–" : integer(table.sent));
     setText(this.connector, table.connector);
-    for (const each of this.node.cells) setAttribute(each, "data-empty", each.textContent === "–" ? "" : null);
+    for (const each of this.node.cells) {
+      setAttribute(each, "data-empty", each.textContent === "–" ? "" : null);
+    }
   }
 }
 
