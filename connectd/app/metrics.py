@@ -8,7 +8,6 @@ its Kafka clients, its AWS clients, its event loop, the process. An answer is us
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,25 +60,21 @@ class WorkerMetrics:
         clock = self._parts.clock
         async with self._rendering:
             if self._fresh_until_s is None or clock.monotonic() >= self._fresh_until_s:
-                self._text = await self.collect().render()
+                self._text = await (await self.collect()).render()
                 self._fresh_until_s = clock.monotonic() + FRESH_S
             return self._text
 
-    def collect(self) -> Exposition:
+    async def collect(self) -> Exposition:
         """Every number, as of now."""
         clock = self._parts.clock
         began_s = clock.monotonic()
         exposition = Exposition(self._dialects)
-        add: Callable[[Exposition], None]
-        for add in (
-            self._add_identity,
-            self._parts.herder.metering.add_to,
-            self._add_worker,
-            self._add_producers,
-            self._add_aws,
-            self._add_process,
-        ):
-            add(exposition)
+        self._add_identity(exposition)
+        self._add_worker(exposition)
+        await self._parts.herder.metering.add_to(exposition)
+        self._add_producers(exposition)
+        self._add_aws(exposition)
+        self._add_process(exposition)
         took_s = clock.monotonic() - began_s
         exposition.add(metrics_own.METRICS["collect_seconds"], "", took_s)
         return exposition
@@ -102,7 +97,7 @@ class WorkerMetrics:
             metrics_own.WORKER,
             "",
             {
-                "ready": int(parts.herder.readiness().is_ready),
+                "ready": int(not parts.herder.reasons_not_ready()),
                 "loop_lateness_max_seconds": parts.loop_watch.lateness_max_s(),
                 "polls_in_flight": polls.in_flight,
                 "polls_in_flight_max": polls.in_flight_max,

@@ -328,18 +328,20 @@ class Herder:
 
     def readiness(self) -> Readiness:
         """Whether requests may come here, from what is known by now; does not wait."""
+        return Readiness(self.reasons_not_ready(), self.metering.tables_degraded())
+
+    def reasons_not_ready(self) -> tuple[str, ...]:
+        """Why requests may not come here; empty: they may."""
         gate = self._gate
         if gate.is_closed:
-            return Readiness(("The worker is ending.",), 0)
+            return ("The worker is ending.",)
         if not gate.was_opened:
-            sentence = f"Worker is still starting up. {gate.stages.sentence()}".strip()
-            return Readiness((sentence,), 0)
-        away = tuple(
+            return (f"Worker is still starting up. {gate.stages.sentence()}".strip(),)
+        return tuple(
             f"Kafka does not answer the reader of the {name} topic."
             for name, is_available in self.stores_available().items()
             if not is_available
         )
-        return Readiness(away, self.metering.tables_degraded())
 
     def stores_available(self) -> Mapping[str, bool]:
         """Whether what the stores stand on answers, by what they keep."""

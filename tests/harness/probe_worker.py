@@ -3,7 +3,7 @@
 ``python -m tests.harness.probe_worker <file>`` is ``connectd run <file>`` with ``HangingSource``,
 ``ExitingTransform`` and ``TellingTransform`` among the plugins; ``ProbeWorkerProcess`` starts it.
 What a connector of the first does stands in its config, key ``hang``, and lasts ``hang.s`` seconds
-(120).
+(120). Its tasks show ``tables`` tables each, and move no data.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb.table_scope import ShardProgress, TableProgress
 from connectd.model.cluster import Config
 from connectd.model.record import (
     Emission,
@@ -115,6 +116,7 @@ class HangingTask:
     def __init__(self) -> None:
         self._config: Config = {}
         self._has_polled = False
+        self._tables: list[TableProgress] = []
 
     async def start(self, context: spi.TaskContext, config: Config) -> None:
         """Keep the config; may block."""
@@ -149,8 +151,20 @@ class HangingTask:
         _leave(self._config, "task-stop")
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        """No inputs."""
-        return []
+        """As many as ``tables`` of its config says, each as the DynamoDB connector shows one."""
+        now_s = asyncio.get_running_loop().time()
+        if len(self._tables) != (count := int(self._config.get("tables", 0))):
+            self._tables = [_table(f"t{number}") for number in range(count)]
+        task = int(self._config["number"])
+        return [table.row(task=task, now_s=now_s, is_blocked=False) for table in self._tables]
+
+
+def _table(name: str) -> TableProgress:
+    progress = TableProgress(f"production-{name}", f"dynamodb-production-{name}", state="SYNC")
+    now_s = asyncio.get_running_loop().time()
+    for shard in range(4):
+        progress.shards[f"shardId-{shard}"] = ShardProgress(now_s, lag_s=0.25 * shard)
+    return progress
 
 
 class HangingSource:
@@ -168,6 +182,7 @@ class HangingSource:
             [
                 ConfigKey("hang", ConfigType.STRING, "Where it hangs.", Importance.LOW, ""),
                 ConfigKey("hang.s", ConfigType.STRING, "Seconds.", Importance.LOW, str(HANG_S)),
+                ConfigKey("tables", ConfigType.INT, "Tables per task.", Importance.LOW, 0),
             ]
         )
 

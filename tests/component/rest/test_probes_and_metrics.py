@@ -30,7 +30,7 @@ class OfHerder:
 
     async def text(self) -> bytes:
         exposition = Exposition()
-        self._plane.herder.metering.add_to(exposition)
+        await self._plane.herder.metering.add_to(exposition)
         return await exposition.render()
 
 
