@@ -26,3 +26,11 @@ def is_degraded(row: Mapping[str, object], still_s: float) -> bool:
     if state == "FAILED":
         return True
     return state not in _MAY_STAND_STILL and isinstance(age_s, int | float) and age_s > still_s
+
+
+def judged(row: Mapping[str, object], still_s: float) -> dict[str, object]:
+    """The row as people see it: with ``degraded``, and a reason for that if it has none itself."""
+    shown = {**row, "degraded": is_degraded(row, still_s)}
+    if shown["degraded"] and not row.get("reason") and row.get("state") != "FAILED":
+        shown["reason"] = f"no progress for {row.get('progress_age_s')} s"
+    return shown

@@ -366,7 +366,4 @@ class Herder:
         async with self._gate.request():
             self.views.info_of(self._stores.configs.snapshot(), connector)
             still_s = self.settings.table_still_s
-            return [
-                {**row, "degraded": degradation.is_degraded(row, still_s)}
-                for row in self._worker.tables(connector)
-            ]
+            return [degradation.judged(row, still_s) for row in self._worker.tables(connector)]
