@@ -30,8 +30,11 @@ from tests.image.locks import ROOT
 RUN_DEADLINE_S: Final = 600.0
 
 _PLACES: Final = re.compile(r"(?<![\w.$}/])/(?=(?:opt|etc|src|wheels(?:-spark)?)(?:/|\b))")
-_KEPT_FROM_PIP: Final = "PIP_NO_CACHE_DIR"
-"""Left out: what these tests fetch is kept for the next run."""
+_LEFT_OUT: Final = ("PIP_NO_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
+"""Variables of the image: here, what is fetched and compiled is kept for the next time."""
+
+_ADDED: Final = {"PIP_NO_COMPILE": "1"}
+"""Modules are compiled when they are loaded; all of them would take as long as all the rest."""
 
 BASE_PYTHON: Final = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
 
@@ -66,8 +69,7 @@ class Build:
             if each.word == "ENV":
                 for name, text in each.pairs.items():
                     found[name] = self.place(text).replace("$PATH", found["PATH"])
-        found.pop(_KEPT_FROM_PIP, None)
-        return found
+        return {name: text for name, text in found.items() if name not in _LEFT_OUT} | _ADDED
 
     def make(self, target: str) -> None:
         """Carry out what makes a target, and first what it copies from."""
