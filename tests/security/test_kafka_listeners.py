@@ -116,8 +116,15 @@ def test_certificates_on_both_sides_out_of_pem_and_pkcs12_stores(
 def test_a_connector_brings_its_own_password_and_a_wrong_one_is_told_at_its_tables(
     secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
 ) -> None:
-    """The records wait: a password may be right a minute later, when brokers have heard of it."""
-    properties = {"bootstrap.servers": secured_broker.sasl, **scram(SCRAM_PASSWORD, files.trusted)}
+    """The records wait: a password may be right a minute later, when brokers have heard of it.
+
+    So may an address; who looks at a table that stands still must find out why.
+    """
+    properties = {
+        "bootstrap.servers": secured_broker.sasl,
+        **scram(SCRAM_PASSWORD, files.trusted),
+        "offset.flush.timeout.ms": "500",  # what records that cannot be sent are waited for
+    }
     wrong = prefixed("producer.override.", scram(WRONG_PASSWORD, files.trusted))
     right = prefixed("producer.override.", plain(PLAIN_PASSWORD, files.trusted))
     with Rig(secured_broker, kafka_prefix, tmp_path, properties=properties) as rig:
@@ -126,6 +133,10 @@ def test_a_connector_brings_its_own_password_and_a_wrong_one_is_told_at_its_tabl
         rig.wait(lambda: "SASL authentication error" in str(rig.row("t")), "the reason")
         assert "check sasl.mechanism, user name and password" in rig.row("t")["reason"]
         assert rig.states() == ("RUNNING", "RUNNING")
+
+        elsewhere = {"producer.override.bootstrap.servers": "no-such-host.invalid:9092"}
+        rig.expect(200, "PUT", f"{rig.path}/config", {**rig.config(), **wrong, **elsewhere})
+        rig.wait(lambda: "no-such-host.invalid" in str(rig.row("t")), "another reason")
 
         rig.expect(200, "PUT", f"{rig.path}/config", {**rig.config(), **right})
         rig.wait_equal("t")

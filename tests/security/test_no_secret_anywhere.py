@@ -178,6 +178,7 @@ def evening(
         "config.providers.file.param.allowed.paths": str(secrets),
         "connectd.log.level": "TRACE",
         "connectd.restart.attempts.max": "0",
+        "offset.flush.timeout.ms": "500",  # what records that cannot be sent are waited for
     }
     login = base64.b64encode(_REST_LOGIN.encode()).decode()
     with (
