@@ -58,7 +58,7 @@ COPY --from=jre /opt/java/openjdk /opt/java/openjdk
 COPY --from=build-spark /opt/connectd /opt/connectd
 ENV JAVA_HOME=/opt/java/openjdk PYSPARK_PYTHON=/opt/connectd/bin/python
 # Where executors unpack what a job brings along.
-RUN mkdir -p -m 1777 /opt/spark/work-dir
+RUN mkdir -p /opt/spark/work-dir && chmod 1777 /opt/spark/work-dir
 WORKDIR /opt/spark/work-dir
 USER 10001:10001
 ENTRYPOINT ["python", "-m", "spark_jobs.entrypoint"]

@@ -47,6 +47,8 @@ def test_objects_have_the_names_that_the_page_uses() -> None:
     named = set(re.findall(r"\b(?:statefulset|job)/[a-z-]+", PAGE))
     assert named == {"statefulset/connectd", "job/connectd-connectors"}
     assert named <= names
+    for name in named:
+        assert name in objects.notes
 
 
 def test_targets_and_commands_exist() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from tests.image.dockerfile import Dockerfile
 from tests.image.locks import ROOT
 
 TARGETS = ("worker", "spark")
+LINT_DEADLINE_S = 60.0
 
 each_target = pytest.mark.parametrize("target", TARGETS)
 
@@ -120,6 +124,17 @@ def test_every_package_comes_with_its_hash(file: Dockerfile) -> None:
     ] == []
     outside = [line for line in lines if "-r requirements" in line]
     assert [line for line in outside if "--require-hashes" not in line] == []
+
+
+def test_a_linter_finds_nothing_to_complain_of() -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    ended = subprocess.run(
+        [hadolint, "--no-color", ROOT / "Dockerfile"],
+        capture_output=True,
+        text=True,
+        timeout=LINT_DEADLINE_S,
+    )
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
 
 
 def test_an_instruction_that_is_not_known_is_no_dockerfile() -> None:
