@@ -48,6 +48,7 @@ def a_running_connector(stage: Stage) -> None:
 
 
 def _wait_until_it_follows(stage: Stage) -> None:
+    stage.wait_states("RUNNING", "RUNNING")
     stage.wait_following(stage.table)
     stage.wait_equal(stage.table)
 
