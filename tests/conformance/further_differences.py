@@ -20,6 +20,8 @@ BY_SUBJECT: Final = {
         "While a record is tried again, those before it in its page wait with it.",
         "Records that Kafka refuses are logged with their topic and key; "
         "`errors.log.include.messages` shows the record of the other stages only.",
+        "A request that Kafka kept from its end says what was in the way behind Java's sentence: "
+        "`Failed to retrieve offsets for source connector c: …`.",
         "A topic that is deleted under a task is waited for by going back to the last position, "
         "five times in a row, and skips nothing, whatever is tolerated.",
     ),
