@@ -27,6 +27,12 @@ def set_hidden(page: Page, is_hidden: bool) -> None:
     )
 
 
+def assert_nothing_was_asked(page: Page, api: ScriptedApi) -> None:
+    """Whatever the page has begun to ask comes before what is asked here."""
+    page.evaluate("fetch('connectors?expand=status').then((answer) => answer.text())")
+    assert api.asked == ["/connectors"]
+
+
 # -- tables -------------------------------------------------------------------------------------
 
 
@@ -255,7 +261,7 @@ def test_it_can_be_paused_and_rests_while_nobody_looks(
     page.clock.fast_forward(60_000)
     set_hidden(page, is_hidden=True)
     set_hidden(page, is_hidden=False)
-    assert api.asked == []
+    assert_nothing_was_asked(page, api)
     page.get_by_role("button", name="Resume refresh").click()
     expect(dashboard.freshness).to_contain_text("Updated")
     assert api.asked != []
@@ -263,7 +269,7 @@ def test_it_can_be_paused_and_rests_while_nobody_looks(
     expect(dashboard.freshness).to_contain_text("Paused while nobody looks")
     api.asked.clear()
     page.clock.fast_forward(60_000)
-    assert api.asked == []
+    assert_nothing_was_asked(page, api)
     api.tables["c"] = [table("new")]
     set_hidden(page, is_hidden=False)
     expect(dashboard.row("new")).to_be_visible()
