@@ -11,6 +11,9 @@ from typing import Final
 from tests.runbooks.events import MORE
 from tests.runbooks.stage import ITEMS, Stage
 
+READS: Final = 5
+"""So often a shard is read until its newest records are surely among what was read."""
+
 
 def topic_equals_table(stage: Stage) -> None:
     """The last record of each key is what the table holds."""
@@ -48,8 +51,15 @@ def not_scanned_to_the_end(stage: Stage) -> None:
 
 
 def changes_have_not_arrived(stage: Stage) -> None:
-    """What ``events.changes`` wrote is not in the topic."""
+    """The stream was read since ``events.changes``, and the topic has nothing of it."""
+    before = stage.reads()
+    stage.wait(lambda: stage.reads() >= before + READS, "more reads of the stream")
     assert set(stage.operations(stage.table)) == {"r"}
+
+
+def nobody_reads(stage: Stage) -> None:
+    """Nothing of the connector runs."""
+    stage.wait(lambda: stage.row(stage.table) == {}, "the end of the table's job")
 
 
 def a_change_has_arrived(stage: Stage) -> None:
@@ -68,6 +78,7 @@ CHECKS: Final[Mapping[str, Callable[[Stage], None]]] = {
         a_change_has_arrived,
         changes_have_not_arrived,
         more_changes_came_twice,
+        nobody_reads,
         not_scanned_to_the_end,
         other_table_scanned_once,
         other_topic_equals_other_table,

@@ -192,6 +192,10 @@ class Stage:
         """Write the item ``k<number>``."""
         self.control.put(table=table, item={"id": {"S": f"k{number}"}, **attributes})
 
+    def reads(self) -> int:
+        """How often streams were read so far."""
+        return int(self.control.counts().get("GetRecords", 0))
+
     # -- the connector --------------------------------------------------------------------------
 
     @property
