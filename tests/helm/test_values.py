@@ -11,7 +11,7 @@ import yaml
 from connectd.app import end_watch
 from connectd.config_providers import declared
 from connectd.configdef import properties
-from connectd.configdef.worker import WorkerConfig
+from connectd.configdef.worker import WorkerConfig, environment_properties
 from connectd.configdef.worker_keys import WORKER_DEF
 from tests.harness.helm import HelmChart, Rendered
 from tests.helm import chart_values
@@ -273,6 +273,22 @@ def test_workers_are_found_under_the_names_of_their_pods() -> None:
     assert isinstance(worker, dict)
     env = {each["name"]: each.get("value") for each in worker["env"]}
     assert env["CONNECT_REST_ADVERTISED_HOST_NAME"] == "$(POD_NAME).c-connectd-workers.streams.svc"
+
+
+def test_workers_are_found_under_another_name_where_the_values_have_one() -> None:
+    objects = chart.render({"worker": {"config": {"rest.advertised.host.name": "connect.example"}}})
+    worker = look(objects, WORKER)
+    assert isinstance(worker, dict)
+    assert worker_file(objects)["rest.advertised.host.name"] == "connect.example"
+    assert "CONNECT_REST_ADVERTISED_HOST_NAME" not in {each["name"] for each in worker["env"]}
+
+
+def test_no_variable_of_the_chart_hides_a_key_of_the_file() -> None:
+    worker = look(chart.render(VALUE_SETS["spark on Kubernetes"]), WORKER)
+    assert isinstance(worker, dict)
+    set_by_variables = environment_properties({each["name"]: "" for each in worker["env"]})
+    keys = {"rest.advertised.host.name", "spark.conf.spark.kubernetes.driver.pod.name"}
+    assert set(set_by_variables) == keys
 
 
 def test_executors_are_made_from_a_pod_that_the_values_add_to() -> None:

@@ -54,8 +54,11 @@ env:
     value: /tmp
   - name: POD_NAME
     valueFrom: {fieldRef: {fieldPath: metadata.name}}
+  {{- /* Variables win over the file, so what somebody has put into that must not be set here. */}}
+  {{- if not (hasKey .Values.worker.config "rest.advertised.host.name") }}
   - name: CONNECT_REST_ADVERTISED_HOST_NAME
     value: $(POD_NAME).{{ include "connectd.driverHost" . }}
+  {{- end }}
   {{- if include "connectd.sparkOnKubernetes" . }}
   # Executors end with the pod, whatever happens to the driver in it.
   - name: CONNECT_SPARK_CONF_SPARK_KUBERNETES_DRIVER_POD_NAME
