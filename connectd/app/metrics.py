@@ -82,7 +82,10 @@ class WorkerMetrics:
     def _add_identity(self, exposition: Exposition) -> None:
         info = self._parts.herder.describe()
         labels = label_text(
-            client_id=self._parts.client_id, version=info.version, commit_id=info.commit
+            client_id=self._parts.client_id,
+            version=info.version,
+            commit_id=info.commit,
+            start_time_ms=round(self._started_s * 1000),
         )
         exposition.add(metrics_connect.APP_INFO, labels, 1)
         exposition.add(metrics_connect.START_TIME, "", round(self._started_s, 3))

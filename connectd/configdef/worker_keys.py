@@ -198,9 +198,9 @@ def _metrics() -> list[ConfigKey]:
         "How much is measured.", validators.one_of("INFO", "DEBUG"))
     key("metric.reporters", _LIST, _JMX_REPORTER, _LOW,
         "No effect: Java classes cannot be loaded here.", validators.distinct())
-    key("connectd.metrics.dialects", _LIST, ("strimzi", "debezium"), _LOW,
+    key("connectd.metrics.dialects", _LIST, ("jmx1", "strimzi", "debezium"), _LOW,
         "Whose names /metrics gives Kafka Connect's metrics beside those of the JMX exporter: of "
-        "the rules of Strimzi, of Debezium, or empty for neither. See docs/metrics.md.",
+        "its version 1 (jmx1), and of the rules of Strimzi and Debezium. See docs/metrics.md.",
         validators.all_of(validators.distinct(), check_dialects))
     key("connectd.table.degraded.ms", _LONG, 300_000, _LOW,
         "A table that should make progress and has made none for so long is degraded: in its row, "

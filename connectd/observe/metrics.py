@@ -42,6 +42,7 @@ class Kind(Enum):
 class Dialect(Enum):
     """Rules for the JMX exporter in wide use, whose names dashboards are made for."""
 
+    JMX1 = "jmx1"  # the exporter's version 1: drops _total where a rule names no type
     STRIMZI = "strimzi"  # also the exporter's own example for Kafka Connect
     DEBEZIUM = "debezium"
 
@@ -142,4 +143,7 @@ class Exposition:
 
 def _head(name: str, metric: Metric) -> str:
     text = metric.help.replace("\\", r"\\").replace("\n", r"\n")
-    return f"# HELP {name} {text}\n# TYPE {name} {metric.kind.value}\n"
+    kind = metric.kind
+    if kind is Kind.COUNTER and not name.endswith("_total"):
+        kind = Kind.UNTYPED
+    return f"# HELP {name} {text}\n# TYPE {name} {kind.value}\n"

@@ -6,6 +6,9 @@ monitoring stack: ``kafka_connect_<type>_<attribute>`` for the attribute of
 ``kafka.connect:type=<type>``, dashes as underscores, and ``connector`` and ``task`` as labels (spec
 kafka-connect G). Two other sets of rules are common; their names are aliases of the same numbers:
 those of Strimzi, which are the exporter's example for Kafka Connect too, and of Debezium's example.
+So are those of the exporter's version 1, which drops ``_total`` where a rule names no type.
+
+All that was compared with the exporter's answer for a worker of Apache Kafka 4.3.1.
 
 Values are Connect's: rates, averages and maxima over a window (``metrics_windows``), ratios from 0
 to 1, NaN for an average of nothing. ``LEFT_OUT`` names what is not here, and why.
@@ -44,6 +47,8 @@ def _group(kind: str, labels: tuple[str, ...], rows: tuple[_Row, ...]) -> Metric
         if kind == "connect-worker-metrics" and not labels:
             aliases.append((Dialect.DEBEZIUM, f"kafka_connect_worker_metrics_{_snake(attribute)}"))
         name = f"kafka_connect_{_snake(kind)}_{_snake(attribute)}"
+        if metric_kind is Kind.COUNTER:
+            aliases.append((Dialect.JMX1, name.removesuffix("_total")))
         metrics[attribute] = Metric(name, metric_kind, labels, unit, text, source, tuple(aliases))
     return MetricGroup(f"{kind} of Kafka Connect", labels, metrics)
 
@@ -110,10 +115,11 @@ TASK_STATUS: Final = Metric(
 APP_INFO: Final = Metric(
     "kafka_connect_app_info",
     _G,
-    ("client_id", "version", "commit_id"),
+    ("client_id", "version", "commit_id", "start_time_ms"),
     "1",
-    "What runs here.",
+    "What runs here, and since when.",
     "as GET / says",
+    ((Dialect.JMX1, "kafka_connect_app"),),
 )
 START_TIME: Final = Metric(
     "kafka_connect_start_time_seconds",
@@ -230,7 +236,7 @@ GROUP: Final = MetricGroup("The group", (), {
     "leader-name": LEADER_NAME, "connect-protocol": PROTOCOL,
 })
 
-COORDINATOR: Final = _group("connect-coordinator-metrics", (), (
+COORDINATOR: Final = _group("connect-coordinator-metrics", ("client_id",), (
     ("assigned-connectors", _G, "", "Connectors assigned to this worker.", "the assignment"),
     ("assigned-tasks", _G, "", "Tasks assigned to this worker.", "the assignment"),
 ))
@@ -240,8 +246,11 @@ COORDINATOR: Final = _group("connect-coordinator-metrics", (), (
 
 def _producer(name: str, kind: Kind, unit: str, text: str) -> Metric:
     full = f"kafka_producer_producer_metrics_{_snake(name)}"
-    alias = (Dialect.STRIMZI, f"kafka_producer_{_snake(name)}")
-    return Metric(full, kind, ("client_id",), unit, text, "the producers' statistics", (alias,))
+    aliases = (
+        (Dialect.STRIMZI, f"kafka_producer_{_snake(name)}"),
+        (Dialect.JMX1, full.removesuffix("_total")),
+    )
+    return Metric(full, kind, ("client_id",), unit, text, "the producers' statistics", aliases)
 
 
 PRODUCER: Final = MetricGroup(

@@ -29,9 +29,10 @@ Ready-made alert rules and a Grafana dashboard: `helm/connectd/files/alerts.yaml
 ## Names that dashboards know
 
 Kafka Connect's metrics have the names that Prometheus' JMX exporter gives them without rules, and
-with those of Confluent's monitoring stack. The same numbers are also told under the names of two
-other sets of rules, so that dashboards and alerts made for these keep working:
+with those of Confluent's monitoring stack. The same numbers are also told under other names, so
+that dashboards and alerts made for these keep working:
 
+* `jmx1`: the exporter's version 1, which drops `_total` where a rule names no type;
 * `strimzi`: Strimzi's rules, which are the JMX exporter's example for Kafka Connect as well;
 * `debezium`: Debezium's example, as far as it differs.
 

@@ -123,7 +123,7 @@ class Metering:
         assigned = self._membership.assignment
         exposition.add_all(
             metrics_connect.COORDINATOR,
-            "",
+            label_text(client_id=self._membership.worker_id),
             {
                 "assigned-connectors": len(assigned.connectors),
                 "assigned-tasks": len(assigned.tasks),

@@ -56,9 +56,9 @@ async def test_scrapers_side_by_side_share_an_answer() -> None:
 async def test_the_worker_tells_of_itself() -> None:
     async with metered() as (_, metrics):
         text = (await metrics.text()).decode()
-        assert (
-            'kafka_connect_app_info{client_id="w",version="4.0.0",commit_id="c0ffee"} 1\n' in text
-        )
+        info = 'version="4.0.0",commit_id="c0ffee",start_time_ms="1700000000000"'
+        assert f'kafka_connect_app_info{{client_id="w",{info}}} 1\n' in text
+        assert f'kafka_connect_app{{client_id="w",{info}}} 1\n' in text
         assert "kafka_connect_start_time_seconds 1700000000.0\n" in text
         assert 'connectd_kafka_available{client="configs"} 1\n' in text
         assert "connectd_worker_polls_in_flight_max 7\n" in text
@@ -69,14 +69,19 @@ async def test_the_worker_tells_of_itself() -> None:
 
 @virtual
 async def test_dialects_are_told_if_they_are_wanted() -> None:
-    strimzi, debezium = "\nkafka_connect_worker_task_count ", "\nkafka_connect_worker_metrics_task_"
-    for wanted, expected in {"": (), "strimzi": (strimzi,), "debezium": (debezium,)}.items():
+    name = {
+        "jmx1": "\nkafka_connect_connect_worker_metrics_task_startup_attempts ",
+        "strimzi": "\nkafka_connect_worker_task_count ",
+        "debezium": "\nkafka_connect_worker_metrics_task_count ",
+    }
+    for wanted in ("", *name):
         async with metered(**{DIALECTS: wanted}) as (_, metrics):
             text = (await metrics.text()).decode()
-            assert tuple(each for each in (strimzi, debezium) if each in text) == expected
+            found = [dialect for dialect in name if name[dialect] in text]
+            assert found == ([wanted] if wanted else [])
             assert "\nkafka_connect_connect_worker_metrics_task_count " in text
 
 
 def test_a_dialect_that_nobody_speaks_is_refused() -> None:
-    with pytest.raises(ConfigError, match="has klingon, expected one of strimzi, debezium"):
+    with pytest.raises(ConfigError, match="has klingon, expected one of jmx1, strimzi, debezium"):
         WorkerConfig.from_properties({**WORKER_PROPERTIES, DIALECTS: "strimzi,klingon"})

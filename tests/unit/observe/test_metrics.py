@@ -7,6 +7,7 @@ import math
 import re
 
 import pytest
+from prometheus_client import Metric as ParsedMetric
 from prometheus_client.parser import text_string_to_metric_families
 
 from connectd.errors import InvariantError
@@ -29,11 +30,15 @@ def rendered(exposition: Exposition) -> str:
     return asyncio.run(exposition.render()).decode()
 
 
+def parsed(exposition: Exposition) -> list[ParsedMetric]:
+    return list(text_string_to_metric_families(rendered(exposition)))
+
+
 def test_a_number_is_read_as_it_was_written() -> None:
     exposition = Exposition()
     hostile = 'a"b\\c\nd'
     exposition.add(LAG, label_text(connector=hostile, task=0, table="é"), 0.1)
-    (family,) = text_string_to_metric_families(rendered(exposition))
+    (family,) = parsed(exposition)
     assert (family.name, family.type, family.documentation) == (LAG.name, "gauge", LAG.help)
     (sample,) = family.samples
     assert sample.labels == {"connector": hostile, "task": "0", "table": "é"}
@@ -59,13 +64,14 @@ def test_what_is_no_number_has_prometheus_words(value: float, text: str) -> None
 def test_the_names_of_other_rules_carry_the_same_numbers() -> None:
     exposition = Exposition()
     exposition.add(POLLED, label_text(connector="c", task=0), 7)
-    families = {each.name: each for each in text_string_to_metric_families(rendered(exposition))}
-    assert families.keys() == {
-        "kafka_connect_source_task_metrics_source_record_poll",
-        "kafka_connect_source_task_source_record_poll",
+    families = {each.type + each.name: each for each in parsed(exposition)}
+    samples = {each.samples[0].name: each.type for each in families.values()}
+    assert samples == {
+        "kafka_connect_source_task_metrics_source_record_poll_total": "counter",
+        "kafka_connect_source_task_source_record_poll_total": "counter",
+        "kafka_connect_source_task_metrics_source_record_poll": "unknown",
     }
     assert {each.samples[0].value for each in families.values()} == {7.0}
-    assert {each.type for each in families.values()} == {"counter"}
 
 
 def test_they_can_be_left_out() -> None:
@@ -131,6 +137,8 @@ def test_dashboards_of_others_find_their_names() -> None:
         "kafka_connect_source_task_metrics_source_record_poll_rate",
         "kafka_connect_task_error_metrics_total_record_errors",
         "kafka_connect_app_info",
+        "kafka_connect_app",
+        "kafka_connect_connect_worker_rebalance_metrics_completed_rebalances",
         "kafka_connect_connector_status",
         "kafka_connect_connector_task_status",
         "kafka_connect_connector_connector_class",
