@@ -167,11 +167,7 @@ class Herder:
         )
         self.loggers = Loggers(gate, stores.configs, LevelRegistry(clock))
         self.metering = Metering(
-            worker,
-            membership,
-            clock,
-            connector_type=plugins.connector_type,
-            still_s=settings.table_still_s,
+            worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
         )
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks

@@ -64,8 +64,8 @@ class Metering:
         worker: Worker,
         membership: Membership,
         clock: clocks.Clock,
-        *,
         connector_type: ConnectorType,
+        *,
         still_s: float,
     ) -> None:
         self._worker = worker
