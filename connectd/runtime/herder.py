@@ -120,6 +120,7 @@ class Herder:
         self.describe = describe
         self.settings = settings
         self._stores = stores
+        configs = stores.configs
         self._membership = membership
         self._statuses = statuses
         self._worker = worker
@@ -132,7 +133,7 @@ class Herder:
 
         self.views = Views(
             gate,
-            stores.configs,
+            configs,
             topics=stores.statuses.topics,
             statuses=statuses,
             connector_type=plugins.connector_type,
@@ -141,19 +142,14 @@ class Herder:
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
         self.changes = ConnectorChanges(
-            gate,
-            stores.configs,
-            stores.offsets,
-            self.views,
-            self.validation.check,
-            settings.manners,
+            gate, configs, stores.offsets, self.views, self.validation.check, settings.manners
         )
         self.restarts = Restarts(
-            gate, stores.configs, self.views, worker, self._apply_latest, settings.manners
+            gate, configs, self.views, worker, self._apply_latest, settings.manners
         )
         self.offsets = ConnectorOffsets(
             gate,
-            configs=stores.configs,
+            configs=configs,
             offsets=stores.offsets,
             views=self.views,
             worker=worker,
@@ -161,11 +157,11 @@ class Herder:
             connector_class=plugins.connector_class,
             resolve=resolve,
         )
-        self.session_keys = SessionKeys(settings.session_keys, stores.configs, self._jobs, clock)
+        self.session_keys = SessionKeys(settings.session_keys, configs, self._jobs, clock)
         self.internal = InternalRequests(
-            gate, stores.configs, self.views, self.session_keys, settings.manners
+            gate, configs, self.views, self.session_keys, settings.manners
         )
-        self.loggers = Loggers(gate, stores.configs, LevelRegistry(clock))
+        self.loggers = Loggers(gate, configs, LevelRegistry(clock))
         self.metering = Metering(
             worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
         )
