@@ -19,6 +19,7 @@ from connectd.cli import (
     worker,
 )
 from connectd.errors import ConfigError, ConnectdError
+from connectd.observe import redaction
 
 _DESCRIPTION = """
 A Kafka Connect worker that copies DynamoDB tables into Kafka.
@@ -45,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.FAILED
     except ConnectdError as error:
-        print(f"connectd: {error}", file=sys.stderr)
+        print(f"connectd: {redaction.redact_text(str(error))}", file=sys.stderr)
         return ExitCode.CONFIG if isinstance(error, ConfigError) else ExitCode.FAILED
     return code
 

@@ -84,6 +84,14 @@ class TestMistakes:
         for key in ("group.id", "config.storage.topic", "offset.flush.interval.ms"):
             assert key in told
 
+    def test_a_login_in_a_wrong_value_is_not_repeated(self, capsys: CapSys, tmp_path: Path) -> None:
+        path = tmp_path / "worker.properties"
+        path.write_text("bootstrap.servers=localhost:9092\nlisteners=http://me:s3cret@host:1\n")
+        assert cli.main(["run", str(path)]) == 2
+        told = capsys.readouterr().err
+        assert "http://[hidden]@host:1" in told
+        assert "s3cret" not in told
+
     def test_a_broken_connector_file_is_told_before_anything_is_started(
         self, capsys: CapSys, tmp_path: Path
     ) -> None:
