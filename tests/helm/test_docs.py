@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from connectd import cli
+from connectd.configdef.worker_keys import WORKER_DEF
 from tests.helm import chart_values
 from tests.helm.test_objects import KUBERNETES
 from tests.helm.test_values import worker_file
@@ -36,8 +37,8 @@ def test_values_that_are_named_exist() -> None:
     groups = {path.rpartition(".")[0] for path in known}
     named = set(re.findall(r"`([a-z][A-Za-z]*(?:\.[A-Za-z]+)+)`", PAGE))
     ours = {each for each in named if each.partition(".")[0] in {v.name for v in values}}
-    of_workers = {each for each in ours if each not in known | groups and each != "spark.master"}
-    assert {each for each in of_workers if not each.startswith("connectors.items.")} == set()
+    elsewhere = {each for each in ours - known - groups if each not in WORKER_DEF}
+    assert {each for each in elsewhere if not each.startswith("connectors.items.")} == set()
     assert len(ours) > 8
 
 
