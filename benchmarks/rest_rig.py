@@ -60,6 +60,13 @@ class Client:
 
     def request(self, method: str, path: str, body: object = None, *, timed: bool = True) -> Any:
         """The parsed body of an answer below 400; others, and none, count as failures."""
+        content = self.fetch(method, path, body, timed=timed)
+        return json.loads(content) if content else None
+
+    def fetch(
+        self, method: str, path: str, body: object = None, *, timed: bool = True
+    ) -> bytes | None:
+        """The body as it is, likewise."""
         began_s = time.perf_counter()
         text = None if body is None else json.dumps(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
@@ -76,7 +83,7 @@ class Client:
         if answer.status >= 400:
             self._latencies.failures.append(f"{method} {path}: {answer.status} {content[:200]!r}")
             return None
-        return json.loads(content) if content else None
+        return content
 
     def close(self) -> None:
         """The next request opens a new connection."""

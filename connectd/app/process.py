@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Coroutine, Sequence
@@ -24,10 +25,11 @@ from typing import Any
 import structlog
 import uvloop
 
+import connectd
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import ground, hand_off, wiring
+from connectd.app import ground, hand_off, metrics, wiring
 from connectd.app.bundled import plugin_registry
 from connectd.app.end_watch import EndWatch
 from connectd.app.exit_code import ExitCode, exit_code_of
@@ -44,11 +46,14 @@ from connectd.errors import (
 )
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
+from connectd.kafka.voice import ClientVoice
+from connectd.observe import tracing
 from connectd.plugins import containment, spi
 from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.registry import PluginRegistry
 from connectd.rest.api import create_admin_api, create_api
 from connectd.rest.server import RestServer
+from connectd.rest.tracing import traced
 from connectd.runtime.herder import Herder
 from connectd.runtime.loop_watch import LoopWatch
 
@@ -80,9 +85,10 @@ class WorkerApp:
         self._connectors = connectors
         self._registry = registry
         self._end_watch = end_watch
-        self._loop_watch = LoopWatch()
+        self._loop_watch = LoopWatch(window=wiring.window_settings(config))
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
+        self._tracing = tracing.start(os.environ, version=connectd.__version__)
         self._aws = AwsClientPool(self._clock)
         self._producers = ProducerPool(
             client_id=self._ground.producer_client_id,
@@ -100,11 +106,6 @@ class WorkerApp:
                     config, registry, internal, client_id=self._ground.producer_client_id
                 ),
             },
-        )
-        self._admin = KafkaAdmin(
-            config.client_config(),
-            client_id=self._ground.client_id("shared-admin"),
-            clock=self._clock,
         )
         self._rest = RestServer(
             config.rest.listeners,
@@ -139,10 +140,14 @@ class WorkerApp:
             self._end_watch.listen(self._on_signal)
             self._loop_watch.start()
             self._jobs.spawn("herder", self._serve(herder))
+            numbers = self._metrics(herder)
             self._jobs.spawn(
                 "rest",
                 self._rest.serve(
-                    create_api(herder, self._config.rest, self._clock), create_admin_api(herder)
+                    traced(
+                        create_api(herder, self._config.rest, self._clock, numbers), self._tracing
+                    ),
+                    traced(create_admin_api(herder, numbers), self._tracing),
                 ),
                 service=True,
             )
@@ -182,22 +187,28 @@ class WorkerApp:
 
     async def _find_broker(self) -> None:
         wait_s, servers = self._config.broker_wait_s, ", ".join(self._config.bootstrap_servers)
+        client_id = self._ground.client_id("shared-admin")
+        voice = ClientVoice(client_id)
+        admin = KafkaAdmin(
+            self._config.client_config(), client_id=client_id, clock=self._clock, voice=voice
+        )
         try:
-            self._cluster_id = await self._admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
+            self._cluster_id = await admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
             return
         except RetriableError as error:
             _log.warning(
                 "no Kafka broker answers yet, waiting",
                 bootstrap_servers=servers,
                 deadline_s=wait_s,
-                error=str(error),
+                error=voice.trouble or str(error),
             )
         try:
-            self._cluster_id = await self._admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
+            self._cluster_id = await admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
         except RetriableError as error:
+            reason = f". {voice.trouble}" if voice.trouble else ""
             raise WorkerError(
                 f"no Kafka broker answered within {wait_s:g} s (default.api.timeout.ms); check "
-                f"bootstrap.servers ({servers}) and the network"
+                f"bootstrap.servers ({servers}) and the network{reason}"
             ) from error
 
     def _on_signal(self, number: signal.Signals) -> None:
@@ -230,9 +241,25 @@ class WorkerApp:
             _log.error("stopping: services did not end in time", jobs=left_behind)
             self._has_tail_left = True
         self._rest.close()
-        await self._producers.close(deadline_s=step_s)
+        await asyncio.gather(self._producers.close(deadline_s=step_s), self._end_tracing(step_s))
         await self._aws.close()
         self._loop_watch.stop()
+
+    def _metrics(self, herder: Herder) -> metrics.WorkerMetrics:
+        parts = metrics.MeteredParts(
+            herder=herder,
+            producers=self._producers,
+            aws=self._aws,
+            scheduler=self._services.scheduler,
+            loop_watch=self._loop_watch,
+            clock=self._clock,
+            client_id=self._ground.producer_client_id,
+        )
+        return metrics.WorkerMetrics(self._config, parts)
+
+    async def _end_tracing(self, deadline_s: float) -> None:
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close, deadline_s=deadline_s)
 
     def _wiring(self) -> wiring.Wiring:
         parts = wiring.Parts(
@@ -243,6 +270,7 @@ class WorkerApp:
             cluster_id=lambda: self._cluster_id,
             on_failure=self._fail,
             on_tail_left=self._on_tail_left,
+            tracing=self._tracing,
         )
         return wiring.Wiring(self._config, self._ground, parts)
 

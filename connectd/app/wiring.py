@@ -21,12 +21,16 @@ from connectd.kafka.admin import SharedAdmins
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
 from connectd.model.cluster import Config
+from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
+from connectd.observe.metrics_windows import WindowSettings
+from connectd.observe.tracing import Tracing
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
+from connectd.pipeline.tracing import TaskTracing
 from connectd.plugins import chaining, layering, spi
 from connectd.plugins.directory import PluginDirectory
 from connectd.plugins.lookups import Lookups
@@ -59,6 +63,7 @@ class Parts:
     cluster_id: Callable[[], str | None]
     on_failure: OnFailure
     on_tail_left: Callable[[], None]
+    tracing: Tracing | None = None
 
 
 class _TaskOffsets:
@@ -159,6 +164,7 @@ class Wiring:
                 allows_topic_reset=config.topic_tracking_reset_allowed,
                 manners=self._ground.manners,
                 session_keys=session_key_settings.read(config.parsed) if config.cluster else None,
+                table_still_s=config.parsed.integer("connectd.table.degraded.ms") / 1000,
             ),
         )
 
@@ -206,6 +212,7 @@ class Wiring:
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,
                 errors=error_policy(framework),
+                metrics=window_settings(self._config),
             ),
             topics=TaskTopics(
                 clock=self._parts.clock,
@@ -220,7 +227,14 @@ class Wiring:
             on_event=spec.on_event,
             on_topic=spec.on_topic,
             on_tail_left=self._parts.on_tail_left,
+            tracing=self._task_tracing(spec.task_id),
         )
+
+    def _task_tracing(self, task: ConnectorTaskId) -> TaskTracing | None:
+        tracing = self._parts.tracing
+        if tracing is None:
+            return None
+        return TaskTracing(tracing, self._parts.clock, connector=task.connector, task=task.task)
 
     def _connector_class(self, name: str) -> type[spi.SourceConnector]:
         found: type[spi.SourceConnector] = self._parts.registry.find(PluginKind.SOURCE, name).cls
@@ -253,6 +267,14 @@ def error_policy(config: parsing.ParsedConfig) -> ErrorPolicy:
         retry_delay_max_s=config.integer("errors.retry.delay.max.ms") / 1000,
         logs_failures=config.boolean("errors.log.enable"),
         logs_records=config.boolean("errors.log.include.messages"),
+    )
+
+
+def window_settings(config: WorkerConfig) -> WindowSettings:
+    """Over how long rates, averages and maxima of metrics look back."""
+    return WindowSettings(
+        sample_s=config.parsed.integer("metrics.sample.window.ms") / 1000,
+        samples=config.parsed.integer("metrics.num.samples"),
     )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from connectd.aio.clock import Clock
 from connectd.aws.blocking import BlockingCalls
+from connectd.aws.call_counts import CallCounts, OperationCounts
 from connectd.aws.control import ControlPlane
 from connectd.aws.credentials import CredentialsSource, NotedTime
 from connectd.aws.dynamodb import DynamoDbClient
@@ -77,7 +79,11 @@ class AwsClients:
     tagging: TaggingClient
     exports: ExportsClient
 
-    def __init__(self, settings: AwsSettings, clock: Clock) -> None:
+    def __init__(
+        self, settings: AwsSettings, clock: Clock, counts: CallCounts | None = None
+    ) -> None:
+        """``counts`` hears of every call; several clients may share it."""
+        self._counts = counts or CallCounts(clock)
         self.settings = settings
         self._clock = clock
         self._blocking: BlockingCalls | None = None
@@ -121,7 +127,8 @@ class AwsClients:
             user_agent=USER_AGENT,
         )
         await transport.open()
-        control = ControlPlane(blocking=blocking, keys=keys, deadline_s=deadline_s)
+        counts = self._counts
+        control = ControlPlane(blocking=blocking, keys=keys, deadline_s=deadline_s, counts=counts)
 
         def wire(service: DataService, endpoint_url: str, override: str | None) -> JsonWire:
             endpoints: Endpoints
@@ -137,6 +144,7 @@ class AwsClients:
                 keys=keys,
                 clock=clock,
                 deadline_s=deadline_s,
+                counts=counts,
             )
 
         self.dynamodb = DynamoDbClient(
@@ -198,6 +206,7 @@ class AwsClientPool:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._counts = CallCounts(clock)
         self._shared: dict[AwsSettings, _Shared] = {}
         # Opening and closing are rare and short; one at a time keeps the counts simple.
         self._changing = asyncio.Lock()
@@ -211,7 +220,7 @@ class AwsClientPool:
         async with self._changing:
             shared = self._shared.get(settings)
             if shared is None:
-                clients = AwsClients(settings, self._clock)
+                clients = AwsClients(settings, self._clock, self._counts)
                 await clients.open()
                 shared = self._shared[settings] = _Shared(clients, 0)
             shared.users += 1
@@ -236,6 +245,10 @@ class AwsClientPool:
             while self._shared:
                 _, shared = self._shared.popitem()
                 await shared.clients.close()
+
+    def calls(self) -> Mapping[str, OperationCounts]:
+        """Every call since the start, by operation."""
+        return self._counts.statistics()
 
     def statistics(self) -> PoolStatistics:
         """What is open and for how many."""

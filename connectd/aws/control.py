@@ -6,12 +6,14 @@ once with new credentials, and nothing else is.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import botocore.exceptions as boto
 
 from connectd.aws.blocking import BlockingCalls
+from connectd.aws.call_counts import CallCounts
 from connectd.aws.errors import Call, parse_client_error
 from connectd.aws.signing import Keys
 from connectd.errors import AccessDeniedError
@@ -23,7 +25,15 @@ T = TypeVar("T")
 class ControlPlane:
     """Calls boto3. ``deadline_s`` bounds each request, not the wait for a thread."""
 
-    def __init__(self, *, blocking: BlockingCalls, keys: Keys, deadline_s: float) -> None:
+    def __init__(
+        self,
+        *,
+        blocking: BlockingCalls,
+        keys: Keys,
+        deadline_s: float,
+        counts: CallCounts | None = None,
+    ) -> None:
+        self._counts = counts
         self._blocking = blocking
         self._keys = keys
         self._deadline_s = deadline_s
@@ -32,6 +42,13 @@ class ControlPlane:
         self, call: Call, method: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """The method's result. Raises what ``errors`` makes of botocore's exceptions."""
+        counting = contextlib.nullcontext() if self._counts is None else self._counts.counting(call)
+        with counting:
+            return await self._call(call, method, *args, **kwargs)
+
+    async def _call(
+        self, call: Call, method: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         # Loaded and refreshed here first, so that a refusal is told as what it is, and so that a
         # slow source of credentials does not occupy a thread per call.
         keys = await self._keys.current()

@@ -23,6 +23,7 @@ from connectd.aws.errors import Call, translate
 from connectd.aws.settings import AwsSettings
 from connectd.aws.signing import FrozenCredentials
 from connectd.errors import InvariantError, TransientNetworkError
+from connectd.observe import redaction
 
 if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
@@ -72,11 +73,14 @@ class RenewableCredentials(Credentials):
         self._load = load
         self._lock = threading.RLock()
         self._inner: Credentials | None = None
+        self._hidden = redaction.PassingSecrets()
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
         """The keys to sign with now. Raises what the source raises, and NoCredentialsError."""
         try:
-            return self._loaded().get_frozen_credentials()
+            frozen = self._loaded().get_frozen_credentials()
+            self._hidden.replace(each for each in (frozen.secret_key, frozen.token) if each)
+            return frozen
         except RuntimeError as error:  # botocore: refreshed, and expired already
             raise CredentialRetrievalError(provider=self.method, error_msg=str(error)) from error
 

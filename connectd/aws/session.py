@@ -15,7 +15,12 @@ import botocore.session
 import structlog
 from boto3.session import Session
 from botocore.config import Config
-from botocore.credentials import CredentialProvider, CredentialResolver, Credentials
+from botocore.credentials import (
+    CredentialProvider,
+    CredentialResolver,
+    Credentials,
+    create_credential_resolver,
+)
 
 from connectd import __version__
 from connectd.aws.credentials import AssumedRole, NotedTime, RenewableCredentials
@@ -99,7 +104,8 @@ class AwsSession:
                 settings.session_token,
                 method="connectd-settings",
             )
-        resolver: CredentialResolver = self._chain.get_component("credential_provider")
+        # A new one each time: it keeps what STS gave it, also when AWS no longer takes that.
+        resolver = create_credential_resolver(self._chain, region_name=settings.region)
         return resolver.load_credentials()
 
     def _session_with(self, credentials: Credentials) -> Session:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from connectd.aio.clock import Clock
+from connectd.aws.call_counts import CallCounts
 from connectd.aws.endpoints import Endpoint
 from connectd.aws.errors import Call, parse_wire_fault, translate_fault
 from connectd.aws.signing import FrozenCredentials, Keys
@@ -33,7 +34,9 @@ class JsonWire:
         keys: Keys,
         clock: Clock,
         deadline_s: float,
+        counts: CallCounts | None = None,
     ) -> None:
+        self._counts = counts or CallCounts(clock)
         self._transport = transport
         self._endpoints = endpoints
         self._keys = keys
@@ -48,6 +51,12 @@ class JsonWire:
         ``method`` and ``parameters`` name the same operation in boto3's words, for the choice of
         the endpoint. Raises what ``errors`` makes of an error answer or of the network.
         """
+        with self._counts.counting(call):
+            return await self._call(call, target, method, parameters, body)
+
+    async def _call(
+        self, call: Call, target: str, method: str, parameters: dict[str, Any], body: bytes
+    ) -> RawResponse:
         endpoint = await self._endpoints.resolve(call, method, parameters)
         keys = await self._keys.current()
         answer = await self._send(call, endpoint, keys, target, body)

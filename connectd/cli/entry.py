@@ -8,8 +8,18 @@ import sys
 
 import connectd
 from connectd.app.exit_code import ExitCode
-from connectd.cli import offsets, plugins, reconcile, reference, validate, worker
+from connectd.cli import (
+    connectors,
+    health,
+    offsets,
+    plugins,
+    reconcile,
+    reference,
+    validate,
+    worker,
+)
 from connectd.errors import ConfigError, ConnectdError
+from connectd.observe import redaction
 
 _DESCRIPTION = """
 A Kafka Connect worker that copies DynamoDB tables into Kafka.
@@ -36,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.FAILED
     except ConnectdError as error:
-        print(f"connectd: {error}", file=sys.stderr)
+        print(f"connectd: {redaction.redact_text(str(error))}", file=sys.stderr)
         return ExitCode.CONFIG if isinstance(error, ConfigError) else ExitCode.FAILED
     return code
 
@@ -50,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"connectd {connectd.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (worker, validate, plugins, reference, offsets, reconcile):
+    for command in (
+        worker, validate, plugins, reference, connectors, offsets, reconcile, health
+    ):  # fmt: skip
         command.add(commands)
     return parser
 

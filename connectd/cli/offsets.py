@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectd.app.exit_code import ExitCode
 from connectd.cli import screen, worker_api
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
     from connectd.cli.offset_places import Entry, Place
@@ -27,6 +27,7 @@ partitions (a table, a shard, a file).
   connectd offsets alter orders '{"filename":"a.txt"}' null       (removes it: read from the start)
   connectd offsets alter orders --from orders.offsets             (what list --json has printed)
   connectd offsets reset orders
+  connectd offsets reset orders --where table_name=customers       (only those of this table)
 
 A running worker is asked by its REST API (--url, or CONNECTD_URL in the environment), and changes
 nothing unless the connector is stopped: curl -X PUT localhost:8083/connectors/orders/stop before,
@@ -46,6 +47,7 @@ Exit codes:
 """
 
 _URL = worker_api.DEFAULT_URL
+_WHERE = "only partitions with this member, such as table_name=orders"
 
 
 def add(commands: Commands) -> None:
@@ -58,6 +60,7 @@ def add(commands: Commands) -> None:
     where.add_argument("--file", type=Path, help="offset file of a standalone worker that is down")
     listing = verbs.add_parser("list", parents=[place], help="show the offsets of a connector")
     listing.add_argument("connector", nargs="?", help="may be left out with --file")
+    listing.add_argument("--where", type=_member, metavar="NAME=VALUE", help=_WHERE)
     listing.add_argument("--json", action="store_true", help="print JSON instead of a table")
     listing.set_defaults(command=_list)
     altering = verbs.add_parser("alter", parents=[place], help="write some offsets")
@@ -70,6 +73,7 @@ def add(commands: Commands) -> None:
     altering.set_defaults(command=_alter)
     resetting = verbs.add_parser("reset", parents=[place], help="remove all offsets of a connector")
     resetting.add_argument("connector")
+    resetting.add_argument("--where", type=_member, metavar="NAME=VALUE", help=_WHERE)
     resetting.set_defaults(command=_reset)
 
 
@@ -92,7 +96,7 @@ def _list(options: argparse.Namespace) -> int:
         names = place.connectors()
     else:
         names = [options.connector]
-    entries = {name: place.read(name) for name in names}
+    entries = {name: _meant(place.read(name), options.where) for name in names}
     if options.json:
         offsets = {name: {"offsets": found} for name, found in entries.items()}
         screen.print_json(offsets if options.connector is None else offsets[options.connector])
@@ -112,8 +116,38 @@ def _alter(options: argparse.Namespace) -> int:
 
 
 def _reset(options: argparse.Namespace) -> int:
-    print(_place(options).reset(options.connector))
+    place, connector = _place(options), options.connector
+    if options.where is None:
+        print(place.reset(connector))
+        return ExitCode.CLEAN
+    entries = _meant(place.read(connector), options.where)
+    if not entries:
+        raise NotFoundError(f"{connector} has no offsets where {'='.join(options.where)}")
+    print(place.alter(connector, [{**entry, "offset": None} for entry in entries]))
     return ExitCode.CLEAN
+
+
+def _member(text: str) -> tuple[str, str]:
+    name, is_there, value = text.partition("=")
+    if not name or not is_there:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, found {text!r}")
+    return name, value
+
+
+def _meant(entries: list[Entry], where: tuple[str, str] | None) -> list[Entry]:
+    """Those whose partition has the member; all of them where none is asked for."""
+    if where is None:
+        return entries
+    name, value = where
+
+    def text(member: object) -> str:
+        return member if isinstance(member, str) else _compact(member)
+
+    return [
+        entry
+        for entry in entries
+        if name in entry["partition"] and text(entry["partition"][name]) == value
+    ]
 
 
 def _wanted(options: argparse.Namespace) -> list[Entry]:

@@ -1,17 +1,27 @@
-"""A worker's REST API, as commands ask it: one JSON object for one request."""
+"""A worker's REST API, as commands ask it.
+
+The login stands in the URL, or in ``CONNECTD_USER`` and ``CONNECTD_PASSWORD``, where no list of
+processes shows it.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import os
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from connectd.errors import ConfigError, ConnectdError, NotFoundError, TransientNetworkError
 
 DEFAULT_URL: Final = "http://localhost:8083"
+
+USER_VARIABLE: Final = "CONNECTD_USER"
+PASSWORD_VARIABLE: Final = "CONNECTD_PASSWORD"  # noqa: S105  the name of a variable
 
 _DEADLINE_S: Final = 95.0
 """A worker answers within 90 s, if only to say what it waits for."""
@@ -19,10 +29,24 @@ _DEADLINE_S: Final = 95.0
 _ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
-class WorkerApi:
-    """Asks the worker at a URL; name and password may stand in it."""
+@dataclass(frozen=True)
+class Answer:
+    """A status and what came with it: JSON, or None where that was none."""
 
-    def __init__(self, url: str) -> None:
+    status: int
+    document: Any
+
+    @property
+    def words(self) -> str:
+        """What the worker says of a refusal."""
+        told = self.document if isinstance(self.document, dict) else {}
+        return str(told.get("message") or f"the worker answers {self.status}")
+
+
+class WorkerApi:
+    """Asks the worker at a URL."""
+
+    def __init__(self, url: str, environ: Mapping[str, str] = os.environ) -> None:
         """Raises ``ConfigError`` for what is no URL of a worker."""
         parts = urllib.parse.urlsplit(url)
         try:
@@ -38,10 +62,13 @@ class WorkerApi:
         netloc = name if port is None else f"{name}:{port}"
         self._root = f"{parts.scheme}://{netloc}{parts.path.rstrip('/')}"
         self._headers = {"Content-Type": "application/json"}
+        unquote = urllib.parse.unquote
+        user, password = environ.get(USER_VARIABLE), environ.get(PASSWORD_VARIABLE, "")
         if parts.username is not None:
-            unquote = urllib.parse.unquote
-            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self._headers["Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
+            user, password = unquote(parts.username), unquote(parts.password or "")
+        if user is not None:
+            login = base64.b64encode(f"{user}:{password}".encode()).decode()
+            self._headers["Authorization"] = f"Basic {login}"
 
     def connector(self, method: str, connector: str, part: str, body: object) -> dict[str, Any]:
         """The JSON object that the worker answers about a part (``offsets``) of a connector.
@@ -52,6 +79,21 @@ class WorkerApi:
             TransientNetworkError: nobody answers.
         """
         path = f"/connectors/{urllib.parse.quote(connector, safe='')}/{part}"
+        answer = self.ask(method, path, body)
+        if answer.status >= 400:
+            told = answer.document.get("message") if isinstance(answer.document, dict) else None
+            kind = NotFoundError if answer.status == 404 else ConnectdError
+            raise kind(told or f"{self._root} answers {answer.status} to {path}")
+        if not isinstance(answer.document, dict):
+            raise ConnectdError(f"{self._root} is not a Connect worker: it answers no JSON object")
+        return answer.document
+
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        """What the worker answers to a request, whatever its status.
+
+        Raises:
+            TransientNetworkError: nobody answers.
+        """
         request = urllib.request.Request(  # noqa: S310  http or https, see __init__
             f"{self._root}{path}",
             method=method,
@@ -60,21 +102,15 @@ class WorkerApi:
         )
         try:
             with urllib.request.urlopen(request, timeout=_DEADLINE_S) as answer:  # noqa: S310
-                document = _json(answer.read(_ANSWER_BYTES_MAX))
+                return Answer(answer.status, _json(answer.read(_ANSWER_BYTES_MAX)))
         except urllib.error.HTTPError as refusal:
             with refusal:
-                told = _json(refusal.read(_ANSWER_BYTES_MAX))
-            text = told.get("message") if isinstance(told, dict) else None
-            kind = NotFoundError if refusal.code == 404 else ConnectdError
-            raise kind(text or f"{self._root} answers {refusal.code} to {path}") from None
+                return Answer(refusal.code, _json(refusal.read(_ANSWER_BYTES_MAX)))
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise TransientNetworkError(
                 f"no worker answers at {self._root}: {reason}; name another with --url"
             ) from error
-        if not isinstance(document, dict):
-            raise ConnectdError(f"{self._root} is not a Connect worker: it answers no JSON object")
-        return document
 
 
 def _json(content: bytes) -> Any:

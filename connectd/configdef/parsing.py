@@ -127,6 +127,10 @@ class ParsedConfig(Mapping[str, Value]):
             raise self._wrong_type(name, "password")
         return value
 
+    def secrets(self) -> list[str]:
+        """What the PASSWORD keys hold, defaults included, to keep it out of logs."""
+        return [value.reveal() for value in self._values.values() if isinstance(value, Secret)]
+
     def _wrong_type(self, name: str, wanted: str) -> TypeError:
         return TypeError(f"{name} was asked for as {wanted} but is {self._values[name]!r}")
 

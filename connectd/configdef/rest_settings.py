@@ -91,7 +91,8 @@ class RestSettings:
 
     ``admin_listeners`` None: resources under /admin are served with all others; empty: nowhere.
     ``cors_methods`` empty: the server's default. ``tls`` and ``admin_tls`` are there where an
-    https listener needs them; ``basic_auth`` None: everybody may do everything.
+    https listener needs them; ``basic_auth`` None: everybody may do everything. ``has_ui``: the
+    dashboard is served.
     """
 
     listeners: tuple[Listener, ...]
@@ -103,6 +104,7 @@ class RestSettings:
     tls: TlsSettings | None
     admin_tls: TlsSettings | None
     basic_auth: BasicAuthSettings | None
+    has_ui: bool
 
 
 def read(
@@ -133,6 +135,7 @@ def read(
         tls=_tls(listeners, properties, "listeners.https."),
         admin_tls=_tls(admin_listeners or (), properties, "admin.listeners.https."),
         basic_auth=rest_login.read(parsed, environ),
+        has_ui=parsed.boolean("connectd.ui.enable"),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from connectd.configdef import parsing, spelling
 from connectd.configdef.definition import ConfigDef, ConfigKey
 from connectd.configdef.values import value_text
-from connectd.observe.redaction import HIDDEN, is_secret_name
+from connectd.observe.redaction import HIDDEN, is_secret_name, without_url_logins
 
 Entry = dict[str, Any]
 """``{"definition": …, "value": …}``: one element of ``configs``."""
@@ -64,7 +64,7 @@ def entry(key: ConfigKey | None, value: ConfigValue, *, prefix: str = "") -> Ent
         "definition": None if key is None else key_info(key, prefix=prefix),
         "value": {
             "name": prefix + value.name,
-            "value": value.value,
+            "value": None if value.value is None else without_url_logins(value.value),
             "recommended_values": list(value.recommended),
             "errors": list(value.errors),
             "visible": value.visible,

@@ -316,6 +316,24 @@ def takes_each_once(validator: Validator | None) -> bool:
     return isinstance(validator, _Distinct)
 
 
+def limits(validator: Validator | None) -> tuple[float | None, float | None]:
+    """The smallest and the largest number that it lets pass; None where there is no limit."""
+    if isinstance(validator, _Optional):
+        return limits(validator.part)
+    if isinstance(validator, _Range):
+        return validator.minimum, validator.maximum
+    return (-1, None) if isinstance(validator, _PositiveOrDefault) else (None, None)
+
+
+def choices(validator: Validator | None) -> tuple[tuple[str, ...], bool] | None:
+    """The words that it lets pass, and whether in any case of letters; None: not only words."""
+    if isinstance(validator, _Optional):
+        return choices(validator.part)
+    if isinstance(validator, _OneOf):
+        return validator.choices, validator.ignore_case
+    return None
+
+
 def positive_or_default(detail: str) -> Validator:
     """A whole number from 1 on, or -1 for the broker's own default."""
     return _PositiveOrDefault(detail)

@@ -22,9 +22,9 @@ from connectd.configdef import parsing, rest_settings, spark_settings, spelling,
 from connectd.configdef.definition import ConfigDef
 from connectd.configdef.overrides import OverridePolicy
 from connectd.configdef.parsing import ParsedConfig
-from connectd.configdef.values import Secret, invalid_value
+from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError
-from connectd.observe.redaction import is_secret_name
+from connectd.observe.redaction import is_secret_name, url_passwords
 
 ENV_PREFIX: Final = "CONNECT_"
 _SERVICE_LINKS: Final = ("CONNECT_SERVICE_", "CONNECT_PORT")
@@ -211,9 +211,10 @@ class WorkerConfig:
 
     def secrets(self) -> list[str]:
         """Every value that must not show up in logs, passwords inside of JAAS texts included."""
-        by_type = [value.reveal() for value in self.parsed.values() if isinstance(value, Secret)]
+        by_type = self.parsed.secrets()
         by_name = [value for name, value in self.properties.items() if is_secret_name(name)]
         inside = [part for text in by_name for part in _JAAS_PASSWORD.findall(text)]
+        inside += [part for text in self.properties.values() for part in url_passwords(text)]
         return [value for value in dict.fromkeys([*by_type, *by_name, *inside]) if value]
 
 

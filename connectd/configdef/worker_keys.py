@@ -24,6 +24,8 @@ from connectd.configdef.definition import (
     Importance,
 )
 from connectd.configdef.key_group import KeyGroup
+from connectd.errors import ConfigError
+from connectd.observe.metrics import Dialect
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _BOOLEAN, _STRING, _CLASS = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.CLASS
@@ -38,6 +40,15 @@ _DISCOVERIES = ("ONLY_SCAN", "SERVICE_LOAD", "HYBRID_WARN", "HYBRID_FAIL")
 _JMX_REPORTER = "org.apache.kafka.common.metrics.JmxReporter"
 _LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL")
 _SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+
+def check_dialects(name: str, value: object) -> None:
+    """Validator of ``connectd.metrics.dialects``."""
+    known = [dialect.value for dialect in Dialect]
+    entries = value if isinstance(value, tuple) else ()
+    for entry in entries:
+        if entry not in known:
+            raise ConfigError(f"{name} has {entry}, expected one of {', '.join(known)}")
 
 
 # The declarations below read as tables.
@@ -187,6 +198,14 @@ def _metrics() -> list[ConfigKey]:
         "How much is measured.", validators.one_of("INFO", "DEBUG"))
     key("metric.reporters", _LIST, _JMX_REPORTER, _LOW,
         "No effect: Java classes cannot be loaded here.", validators.distinct())
+    key("connectd.metrics.dialects", _LIST, ("jmx1", "strimzi", "debezium"), _LOW,
+        "Whose names /metrics gives Kafka Connect's metrics beside those of the JMX exporter: of "
+        "its version 1 (jmx1), and of the rules of Strimzi and Debezium. See docs/metrics.md.",
+        validators.all_of(validators.distinct(), check_dialects))
+    key("connectd.table.degraded.ms", _LONG, 300_000, _LOW,
+        "A table that should make progress and has made none for so long is degraded: in its row, "
+        "in /metrics and in the readiness probe's answer.",
+        validators.between(1_000, 86_400_000))
     return group.keys
 
 
@@ -267,8 +286,6 @@ WITHOUT_EFFECT: Final = frozenset(
         "plugin.path",
         "plugin.discovery",
         "metric.reporters",
-        "metrics.sample.window.ms",
-        "metrics.num.samples",
         "metrics.recording.level",
     }
 )

@@ -7,7 +7,8 @@ from connectd.configdef.definition import ConfigKey, ConfigType, Importance
 from connectd.configdef.key_group import KeyGroup
 
 _LOW = Importance.LOW
-_STRING, _INT, _LIST = ConfigType.STRING, ConfigType.INT, ConfigType.LIST
+_STRING, _INT = ConfigType.STRING, ConfigType.INT
+_LIST, _BOOLEAN = ConfigType.LIST, ConfigType.BOOLEAN
 
 # The declarations below read as tables.
 # fmt: off
@@ -32,8 +33,9 @@ def rest_keys() -> list[ConfigKey]:
         validators.optional(validators.one_of("http", "https", ignore_case=True)))
     key("admin.listeners", _LIST, None, _LOW,
         'Where the resources under /admin listen; not set: with all others, "": nowhere. '
-        "Listeners of their own serve nothing else and ask for no login: bind them where only "
-        "operators can reach them. Their TLS keys stand under admin.listeners.https.",
+        "Listeners of their own serve these, /metrics and the probes, and ask for no login: bind "
+        "them where only operators can reach them. Their TLS keys stand under "
+        "admin.listeners.https.",
         validators.all_of(
             validators.distinct(is_null_allowed=True), rest_settings.check_listeners))
     key("access.control.allow.origin", _STRING, "", _LOW,
@@ -55,8 +57,11 @@ def rest_keys() -> list[ConfigKey]:
         "File with lines of user=password: who may use the REST API. Setting it is enough to "
         "make callers log in. It is read once, at the start.")
     key(rest_login.PUBLIC_PATHS, _LIST, (), _LOW,
-        "Paths that are answered without login, for probes: /health, for example. Kafka Connect "
-        "has none.", validators.distinct())
+        "Paths that are answered without login: /health or /metrics, for example. Kafka Connect "
+        "has none; the probes under /connectd/health/ always are.", validators.distinct())
+    key("connectd.ui.enable", _BOOLEAN, True, _LOW,
+        "Whether /ui is a dashboard: what connectors, tasks and tables do, and buttons to pause, "
+        "resume, restart, stop and reset them. It shows and does what the REST API does, no more.")
     return group.keys
 
 

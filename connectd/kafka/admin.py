@@ -42,6 +42,7 @@ from connectd.errors import (
 )
 from connectd.kafka import clientconf, errors
 from connectd.kafka.clientconf import Settings
+from connectd.kafka.voice import ClientVoice
 
 T = TypeVar("T")
 
@@ -106,14 +107,27 @@ class SharedAdmins:
 class KafkaAdmin:
     """See the module's docstring; used on one event loop."""
 
-    def __init__(self, settings: Settings, *, client_id: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        client_id: str,
+        clock: Clock,
+        voice: ClientVoice | None = None,
+    ) -> None:
         """Create the client; nothing is connected yet.
+
+        ``voice`` hears why brokers do not answer, whenever ``cluster_id`` was not answered. It is
+        for a client of short life: what is not asked for piles up in memory.
 
         Raises:
             ConfigError: librdkafka does not accept the settings.
         """
         conf = clientconf.admin_conf(settings, client_id=client_id)
         conf["log_level"] = 0  # nobody polls this client: what it says would pile up in memory
+        if voice is not None:
+            conf["error_cb"] = voice.on_error
+        self._voice = voice
         try:
             self._client = AdminClient(conf)
         except KafkaException as error:
@@ -148,11 +162,13 @@ class KafkaAdmin:
         Raises:
             RetriableError: no answer in time.
         """
-        answer = await self._answer(
-            self._client.describe_cluster(request_timeout=deadline_s),
-            "describing the cluster",
-            deadline_s,
-        )
+        asked = self._client.describe_cluster(request_timeout=deadline_s)
+        try:
+            answer = await self._answer(asked, "describing the cluster", deadline_s)
+        except RetriableError:
+            if self._voice is not None:
+                self._client.poll(0)
+            raise
         return str(answer.cluster_id)
 
     async def create(self, spec: TopicSpec, deadline_s: float) -> bool:

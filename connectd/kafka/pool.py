@@ -93,3 +93,11 @@ class ProducerPool:
     def statistics(self) -> tuple[ProducerStatistics, ...]:
         """One entry per producer."""
         return tuple(share.producer.statistics() for share in self._shares.values())
+
+    def statistics_by_client(self) -> dict[str, list[ProducerStatistics]]:
+        """The same, by ``client.id``, which producers with other settings may share."""
+        found: dict[str, list[ProducerStatistics]] = {}
+        for share in self._shares.values():
+            name = str(dict(share.key)["client.id"])
+            found.setdefault(name, []).append(share.producer.statistics())
+        return found

@@ -161,6 +161,14 @@ class PageProducer:
         """Whether ``send`` would take a page, now or later."""
         return self._error is None and not self._is_closed
 
+    @property
+    def trouble(self) -> str:
+        """Why pages are not acknowledged; empty: they are, or there are none.
+
+        An idle client may take a closed connection for an absence; nobody waits for it then.
+        """
+        return self._sender.trouble if self._outstanding else ""
+
     def statistics(self) -> ProducerStatistics:
         """How it stands."""
         return ProducerStatistics(

@@ -132,6 +132,11 @@ class PageSender:
         """Whether the brokers answer, as far as the client has found out."""
         return self._voice.is_available
 
+    @property
+    def trouble(self) -> str:
+        """Why they do not; empty: they do."""
+        return self._voice.trouble
+
     # --- thread -----------------------------------------------------------------------------
 
     def _run(self) -> None:

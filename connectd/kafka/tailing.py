@@ -140,8 +140,8 @@ class TailReader:
 
     @property
     def is_available(self) -> bool:
-        """Whether the brokers answer, as far as the client has found out."""
-        return self._voice.is_available
+        """Whether the brokers answer, and know the topic, as far as the client has found out."""
+        return self._voice.is_available and not self._misses
 
     # --- thread -----------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 librdkafka repeats itself several times a second while a broker is away. Here its log lines go to
 DEBUG, and its error callback becomes two state changes worth a line each: the brokers do not
-answer, and they answer again. One ``ClientVoice`` per client; its callbacks run in the thread that
-polls the client.
+answer, and they answer again. ``trouble`` keeps what was heard last, for those who have to say why
+something waits. One ``ClientVoice`` per client; its callbacks run in the thread that polls the
+client.
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ _log = structlog.get_logger(__name__)
 _AWAY = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL})
 """Errors after which nothing works until the next success; a single lost connection is not one."""
 
+_ADVICE = {
+    KafkaError._AUTHENTICATION: "check sasl.mechanism, user name and password",
+    KafkaError._SSL: (
+        "check the trusted certificates (ssl.truststore.location or ssl.ca.location) and that the "
+        "broker's certificate is for the host that bootstrap.servers names"
+    ),
+}
+
 
 class ClientVoice:
     """Hooks for one client: ``log`` serves as its logger, ``on_error`` as its error callback."""
@@ -23,6 +32,12 @@ class ClientVoice:
     def __init__(self, client: str) -> None:
         self._client = client
         self.is_available = True
+        self._cause = ""
+
+    @property
+    def trouble(self) -> str:
+        """Why the brokers do not answer, as far as the client has found out; empty: they do."""
+        return "" if self.is_available else f"Kafka does not answer: {self._cause}"
 
     def log(self, level: int, form: str, *args: object) -> None:
         """A line of librdkafka's own log (the interface of ``logging.Logger.log``)."""
@@ -33,17 +48,22 @@ class ClientVoice:
 
         Fatal errors do not come here, confluent_kafka raises them out of the next poll.
         """
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or not self._cause:
+            # That all are down is said right after what is wrong with the last of them.
+            advice = _ADVICE.get(error.code())
+            self._cause = f"{error.str()} ({error.name()})" + (f"; {advice}" if advice else "")
         if error.code() in _AWAY and self.is_available:
             self.is_available = False
             _log.warning(
                 "kafka does not answer, trying again",
                 client=self._client,
                 code=error.name(),
-                text=error.str(),
+                text=self._cause,
             )
 
     def on_answer(self) -> None:
         """Something has succeeded."""
+        self._cause = ""
         if not self.is_available:
             self.is_available = True
             _log.info("kafka answers again", client=self._client)

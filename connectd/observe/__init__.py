@@ -1,1 +1,1 @@
-"""Structured logs; later metrics. The only place that configures structlog."""
+"""Structured logs and metrics. The only place that configures structlog."""

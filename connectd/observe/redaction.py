@@ -1,8 +1,9 @@
 """Keeps secrets out of text that leaves the process (DESIGN promise 8).
 
-Three rules, applied to every log line: the value of a field with a secret-looking name is hidden;
-so is a ``name=value`` pair with such a name inside a text; and every string that was handed to
-``register_secret`` is hidden wherever it occurs, exception texts included.
+Rules, applied to every log line: the value of a field with a secret-looking name is hidden; so are
+a ``name=value`` pair or an XML element with such a name inside a text, and the login inside a URL;
+and every string that was handed to ``register_secret`` is hidden wherever it occurs, exception
+texts included.
 
 State: the registered secrets of this process, owned by this module, at most ``SECRETS_MAX``. What a
 line shows is bounded as well: length of texts, depth and size of containers.
@@ -12,9 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 HIDDEN: Final = "[hidden]"
 """What stands for a secret in every text."""
@@ -38,8 +40,13 @@ _PAIR: Final = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ELEMENT: Final = re.compile(rf"<(\w*(?:{_SENSITIVE})\w*)>[^<]{{1,8192}}</", re.IGNORECASE)
 _PASSWORD_INSIDE: Final = re.compile(r"""\bpassword\s*=\s*["']?([^"';\s]+)""")
 
+_URL_LOGIN: Final = re.compile(r"""(?<=://)[^\s/?\#@"'<>]{1,512}@""")
+_URL_PASSWORD: Final = re.compile(r"""://[^\s/?\#@:"'<>]*:([^\s/?\#@"'<>]{1,512})@""")
+
+_changing = threading.Lock()
 _secrets: dict[str, None] = {}
 _longest_first: tuple[str, ...] | None = ()
 
@@ -49,22 +56,65 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def url_passwords(text: str) -> list[str]:
+    """The passwords of URLs in a text, as they are spelt and as they are meant (``p%40ss``)."""
+    found = _URL_PASSWORD.findall(text) if "://" in text else []
+    return [spelling for each in found for spelling in dict.fromkeys((each, unquote(each)))]
+
+
+def without_url_logins(text: str) -> str:
+    """The text, users and passwords of its URLs hidden."""
+    return _URL_LOGIN.sub(f"{HIDDEN}@", text) if "://" in text else text
+
+
 def register_secret(text: str) -> None:
     """Hide this string in every line from now on, as it is and as JSON and URLs spell it.
 
     So are passwords inside of it, as in the text of a JAAS login. Strings shorter than
     ``SECRET_LENGTH_MIN`` are not registered.
     """
-    for secret in (text, *_PASSWORD_INSIDE.findall(text)):
-        if len(secret) < SECRET_LENGTH_MIN:
-            continue
-        plain = json.dumps(secret)[1:-1]
-        for spelling in {secret, plain, repr(secret)[1:-1], quote(secret, safe="")}:
-            _secrets.pop(spelling, None)
-            _secrets[spelling] = None
-    while len(_secrets) > SECRETS_MAX:
-        del _secrets[next(iter(_secrets))]
-    _order_anew()
+    with _changing:
+        for secret in (text, *_PASSWORD_INSIDE.findall(text)):
+            if len(secret) < SECRET_LENGTH_MIN:
+                continue
+            for spelling in _spellings(secret):
+                _secrets.pop(spelling, None)
+                _secrets[spelling] = None
+        while len(_secrets) > SECRETS_MAX:
+            del _secrets[next(iter(_secrets))]
+        _order_anew()
+
+
+class PassingSecrets:
+    """Secrets that come again and again, as the keys of a role do: the newest sets are hidden.
+
+    Registered one by one they would push those that stay out of the list. Safe in any thread.
+    """
+
+    _SETS_KEPT: Final = 2  # what is under way may still speak of the set before
+
+    def __init__(self) -> None:
+        self._sets: list[tuple[str, ...]] = []
+
+    def replace(self, secrets: Iterable[str]) -> None:
+        """Hide these from now on, and forget the set before the last."""
+        newest = tuple(secrets)
+        if self._sets and self._sets[-1] == newest:
+            return
+        for secret in newest:
+            register_secret(secret)
+        self._sets.append(newest)
+        with _changing:
+            while len(self._sets) > self._SETS_KEPT:
+                gone = set(self._sets.pop(0)).difference(*self._sets)
+                for spelling in (each for secret in gone for each in _spellings(secret)):
+                    _secrets.pop(spelling, None)
+            _order_anew()
+
+
+def _spellings(secret: str) -> set[str]:
+    plain = json.dumps(secret)[1:-1]
+    return {secret, plain, repr(secret)[1:-1], quote(secret, safe="")}
 
 
 def forget_secrets() -> None:
@@ -78,7 +128,9 @@ def redact_text(text: str) -> str:
     for secret in _secrets_longest_first():
         if secret in text:
             text = text.replace(secret, HIDDEN)
-    text = _PAIR.sub(_hide_pair, text)
+    text = without_url_logins(_PAIR.sub(_hide_pair, text))
+    if "</" in text:
+        text = _ELEMENT.sub(rf"<\1>{HIDDEN}</", text)
     if len(text) > TEXT_LENGTH_MAX:
         head, tail = TEXT_LENGTH_MAX // 4, TEXT_LENGTH_MAX * 3 // 4  # a trace says most at its end
         text = f"{text[:head]}… ({len(text) - head - tail} characters left out) …{text[-tail:]}"

@@ -39,6 +39,12 @@ class OffsetWriter(Protocol):
         ...
 
 
+class OnFlushed(Protocol):
+    """Hears of every flush that had something to write."""
+
+    def __call__(self, took_s: float, *, is_durable: bool) -> None: ...
+
+
 @dataclass(frozen=True)
 class CommitterStatistics:
     """Flushes by outcome, and the number of offsets written."""
@@ -61,10 +67,12 @@ class Committer:
         writer: OffsetWriter,
         *,
         interval_s: float,
+        on_flushed: OnFlushed | None = None,
     ) -> None:
         self._frontier = frontier
         self._writer = writer
         self._interval_s = interval_s
+        self._on_flushed = on_flushed
         self.trouble = ""
         self._wake = asyncio.Event()
         self._flushing = asyncio.Lock()
@@ -95,12 +103,14 @@ class Committer:
             if self._is_abandoned or not self._frontier.has_committable:
                 return True
             taken = self._frontier.take()
+            began_s = asyncio.get_running_loop().time()
             try:
                 if taken.offsets:
                     await self._writer.put(taken.offsets)
             except RetriableError as error:
                 self._frontier.give_back(taken)
                 self._failures += 1
+                self._tell_flushed(began_s, is_durable=False)
                 self.trouble = f"offsets are not committed: {error}"
                 _log.warning(
                     "committing offsets: not durable, kept for the next flush",
@@ -114,11 +124,16 @@ class Committer:
             self.trouble = ""
             self._flushes += 1
             self._offsets += len(taken.offsets)
+            self._tell_flushed(began_s, is_durable=True)
             if not self._is_abandoned:
                 for on_committed in taken.on_committed:
                     with containment.contained("hearing that positions are committed"):
                         on_committed()
             return True
+
+    def _tell_flushed(self, began_s: float, *, is_durable: bool) -> None:
+        if self._on_flushed is not None:
+            self._on_flushed(asyncio.get_running_loop().time() - began_s, is_durable=is_durable)
 
     def abandon(self) -> None:
         """Never write again."""

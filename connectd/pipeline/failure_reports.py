@@ -43,6 +43,19 @@ class ErrorStatistics:
     errors_logged: int = 0
     last_error_timestamp_ms: int | None = None
 
+    def metrics(self) -> dict[str, int]:
+        """By the names of Kafka's attributes."""
+        return {
+            "total-record-failures": self.record_failures,
+            "total-record-errors": self.record_errors,
+            "total-records-skipped": self.records_skipped,
+            "total-retries": self.retries,
+            "total-errors-logged": self.errors_logged,
+            "deadletterqueue-produce-requests": 0,
+            "deadletterqueue-produce-failures": 0,
+            "last-error-timestamp": self.last_error_timestamp_ms or 0,
+        }
+
 
 class FailureReports:
     """See the module's docstring. ``name`` is that of the task, as in ``orders-0``."""

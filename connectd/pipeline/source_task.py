@@ -42,16 +42,21 @@ from connectd.model.record import (
     SourcePartition,
 )
 from connectd.model.states import LifecycleEvent
+from connectd.observe import metrics_connect, metrics_own
+from connectd.observe.metrics import Numbers
+from connectd.observe.metrics_windows import WindowSettings
 from connectd.pipeline.committer import Committer, OffsetWriter
 from connectd.pipeline.encoder_thread import EncoderThread
 from connectd.pipeline.encoding import Converters, PageEncoding
 from connectd.pipeline.failure_reports import ErrorStatistics, FailureReports, delivery_error
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
+from connectd.pipeline.meter import Activity, TaskMeter
 from connectd.pipeline.preparation import Encoder, PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
+from connectd.pipeline.tracing import TaskTracing
 from connectd.plugins import containment
-from connectd.plugins.spi import SourceTask, TaskContext, WatchesPauses
+from connectd.plugins.spi import HasBuffer, SourceTask, TaskContext, WatchesPauses
 
 _log = structlog.get_logger(__name__)
 
@@ -67,6 +72,7 @@ class RunnerSettings:
     commit_timeout_s: float
     errors: ErrorPolicy = field(default_factory=ErrorPolicy)
     window_entries_max: int = 64
+    metrics: WindowSettings = field(default_factory=WindowSettings)
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,11 @@ class SourceTaskRunner:
         on_tail_left: Callable[[], None],
         topics: TaskTopics | None = None,
         encoder: Encoder | None = None,
+        tracing: TaskTracing | None = None,
     ) -> None:
         """``topics`` are seen to before records are sent; none: whatever the broker does.
 
-        ``encoder`` runs plugins away from the loop; by default in a thread of the task.
+        ``encoder`` runs plugins away from the loop, by default in a thread; ``tracing`` is told.
         """
         self._task = task
         self._context = context
@@ -151,10 +158,15 @@ class SourceTaskRunner:
         self._on_event = on_event
         self._on_topic = on_topic
         self._on_tail_left = on_tail_left
-        self._writer = FencedWriter(offsets)
+        self._tracing = tracing
+        self._writer = FencedWriter(offsets if tracing is None else tracing.writer(offsets))
+        self._meter = TaskMeter(context.services.clock, settings.metrics)
         self._frontier = AckFrontier(on_committable=self._on_committable)
         self._committer = Committer(
-            self._frontier, self._writer, interval_s=settings.commit_interval_s
+            self._frontier,
+            self._writer,
+            interval_s=settings.commit_interval_s,
+            on_flushed=self._meter.committed,
         )
         self._name = f"{context.connector}-{context.task}"
         # Acknowledgements come outside of the task's jobs, whose lines carry these by themselves.
@@ -175,7 +187,8 @@ class SourceTaskRunner:
         self._failures = FailureReports(
             policy, self._name, clock=clock, log_fields=self._log_fields
         )
-        self._encoder = encoder or EncoderThread(self._name)
+        encoder = encoder or EncoderThread(self._name)
+        self._encoder = encoder if tracing is None else tracing.encoder(encoder)
         self._preparation = PagePreparation(
             encoder=self._encoder,
             policy=policy,
@@ -189,6 +202,7 @@ class SourceTaskRunner:
     async def run(self) -> None:
         """Live until stopped; raises what made the task fail."""
         if not self._running.is_on():
+            self._meter.turn(Activity.PAUSED)
             self._on_event(LifecycleEvent.PAUSED, None)
             await self._wait_running_or_end()
         if not self._ended.is_set():
@@ -196,6 +210,7 @@ class SourceTaskRunner:
             try:
                 self._producer = producer
                 await self._task.start(self._context, self._config)
+                self._meter.turn(Activity.RUNNING)
                 self._on_event(LifecycleEvent.STARTED, None)
                 self._jobs.spawn("poll", self._poll_loop(), service=True)
                 self._jobs.spawn("commit", self._committer.run(), service=True)
@@ -236,7 +251,8 @@ class SourceTaskRunner:
     def tables(self) -> Sequence[Mapping[str, object]]:
         """Progress of the task's inputs; one that gives no ``reason`` of its own shows ours."""
         rows = self._task.tables()
-        trouble = self._preparation.trouble or self._committer.trouble
+        sending = "" if self._producer is None else self._producer.trouble
+        trouble = self._preparation.trouble or sending or self._committer.trouble
         return (
             [{**row, "reason": row.get("reason") or trouble} for row in rows] if trouble else rows
         )
@@ -247,6 +263,24 @@ class SourceTaskRunner:
             self._acked, self._in_flight, self._frontier.entries, self._failures.statistics()
         )
 
+    def metrics(self) -> Numbers:
+        """What this instance says of itself, for who scrapes."""
+        errors, frontier = self._failures.statistics(), self._frontier.statistics()
+        own: dict[str, int] = {
+            "frontier_entries": frontier.entries,
+            "frontier_depth_max": frontier.depth_max,
+            "sends_in_flight": self._in_flight,
+            "offsets_committed_total": self._committer.statistics().offsets,
+        }
+        if isinstance(self._task, HasBuffer) and (fill := self._task.buffer()) is not None:
+            own["buffer_pages"], own["buffer_pages_max"] = fill.taken, fill.places
+        return {
+            metrics_connect.CONNECTOR_TASK: self._meter.connector_task(),
+            metrics_connect.SOURCE_TASK: self._meter.source_task(),
+            metrics_connect.TASK_ERROR: errors.metrics(),
+            metrics_own.TASK: own,
+        }
+
     # -- the loop -------------------------------------------------------------------------------
 
     async def _wait_running_or_end(self) -> None:
@@ -255,8 +289,10 @@ class SourceTaskRunner:
     async def _poll_loop(self) -> None:
         while True:
             if not self._running.is_on():
+                self._meter.turn(Activity.PAUSED)
                 self._on_event(LifecycleEvent.PAUSED, None)
                 await self._running.wait_on()
+                self._meter.turn(Activity.RUNNING)
                 self._on_event(LifecycleEvent.RESUMED, None)
             await self._has_room.wait()
             try:
@@ -272,7 +308,13 @@ class SourceTaskRunner:
                 await self._take(emissions.popleft())
 
     async def _polled(self) -> Sequence[Emission]:
-        return await self._task.poll()
+        clock = self._context.services.clock
+        began_s = clock.monotonic()
+        poll, tracing = self._task.poll, self._tracing
+        emissions = await (poll() if tracing is None else tracing.polled(poll))
+        records = sum(len(each.payload) for each in emissions if isinstance(each, RecordBatch))
+        self._meter.polled(records, clock.monotonic() - began_s)
+        return emissions
 
     async def _take(self, emission: Emission) -> None:
         entry = self._frontier.submit(
@@ -288,45 +330,55 @@ class SourceTaskRunner:
             return
         if self._producer is None:
             raise InvariantError(f"task {self._name} sends without a producer")
+        records = len(emission.payload)
         encoding = PageEncoding(emission.payload, self._converters, self._settings.errors)
         del emission  # the encoding lets go of the page as soon as it can
         self._in_flight += 1
+        self._meter.handed_over(records)
         self._is_drained.clear()
         self._update_room()
         try:
             encode = await self._preparation.prepare(encoding)
-            await self._producer.send(
-                kafka_producer.SendJob(
-                    encode=encode,
-                    on_done=lambda result: self._on_answer(entry, encoding, result),
-                    failures_max=self._failures_max,
-                    stops_at_refusal=not self._settings.errors.tolerates_all,
-                )
+            job = kafka_producer.SendJob(
+                encode=encode,
+                on_done=lambda result: self._on_answer(entry, encoding, records, result),
+                failures_max=self._failures_max,
+                stops_at_refusal=not self._settings.errors.tolerates_all,
             )
+            await self._producer.send(job if self._tracing is None else self._tracing.traced(job))
         except BaseException:
             # Never handed over: nothing will be acknowledged. The entry stays and blocks its
             # partition, so that nothing behind it is committed.
-            self._on_settled()
+            self._on_settled(records)
             raise
         if encoding.ended_by is not None:
             raise encoding.ended_by  # its first part is on its way; nothing may follow
 
     def _count_delivered(self, delivered: DeliveredElsewhere) -> None:
-        self._acked += delivered.records
+        self._count_acked(delivered.records)
         self._failures.count_skipped(delivered.skipped)
         self._report_topics(delivered.topics)
 
-    def _on_settled(self) -> None:
+    def _count_acked(self, records: int) -> None:
+        self._acked += records
+        self._meter.written(records)
+
+    def _on_settled(self, records: int) -> None:
+        self._meter.settled(records)
         self._in_flight -= 1
         if self._in_flight == 0:
             self._is_drained.set()
         self._update_room()
 
     def _on_answer(
-        self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
+        self,
+        entry: FrontierEntry,
+        encoding: PageEncoding,
+        records: int,
+        result: kafka_producer.SendResult,
     ) -> None:
         """The producer is shared: what goes wrong in here ends this task and nothing else."""
-        self._on_settled()
+        self._on_settled(records)
         try:
             with containment.contained(f"acknowledging a page of task {self._name}"):
                 self._on_sent(entry, encoding, result)
@@ -351,7 +403,7 @@ class SourceTaskRunner:
         if error is not None:
             self._fail(error)
             return
-        self._acked += result.records - result.failure_count
+        self._count_acked(result.records - result.failure_count)
         if result.records:
             self._report_topics(result.topics)
         if encoding.ended_by is None:

@@ -20,6 +20,7 @@ from connectd.errors import (
 )
 from connectd.model.cluster import Config
 from connectd.model.record import SourceRecord
+from connectd.observe import redaction
 from connectd.plugins import answers, containment, spi
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 
@@ -162,7 +163,10 @@ def _make(plugin: PluginDesc, prefix: str, config: Config) -> Any:
     }
     name = f"{prefix.rstrip('.')} ({plugin.class_name})"
     try:
-        return plugin.cls(parsing.parse(plugin.cls.config_def(), settings))
+        parsed = parsing.parse(plugin.cls.config_def(), settings)
+        for secret in parsed.secrets():
+            redaction.register_secret(secret)
+        return plugin.cls(parsed)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from error
     except Exception as error:

@@ -18,6 +18,7 @@ from connectd.configdef.worker import WorkerConfig
 from connectd.errors import ConfigError, ConnectdError
 from connectd.model.cluster import Config
 from connectd.model.record import ConverterSpec
+from connectd.observe import redaction
 from connectd.plugins import spi
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 
@@ -98,6 +99,8 @@ def _converter_spec(
         parsed = parsing.parse(plugin.cls.config_def(), settings)
     except ConfigError as error:
         raise ConfigError(f"{part}.converter ({plugin.class_name}): {error}") from error
+    for secret in parsed.secrets():
+        redaction.register_secret(secret)
     effective = {
         key: value.reveal() if isinstance(value, Secret) else value_text(value)
         for key, value in parsed.items()

@@ -216,6 +216,23 @@ class WatchesPauses(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class BufferFill:
+    """How full a task's buffer is: places taken, and places that there are."""
+
+    taken: int
+    places: int
+
+
+@runtime_checkable
+class HasBuffer(Protocol):
+    """A source task with a bounded buffer between its readers and ``poll``, for metrics."""
+
+    def buffer(self) -> BufferFill | None:
+        """How full it is; None while there is none."""
+        ...
+
+
 class Transformation(Protocol):
     """Changes one record after the other; pure, safe in any thread once made.
 

@@ -16,12 +16,15 @@ from connectd.rest import (
     connectors,
     headers,
     loggers,
+    metrics,
     offsets,
     openapi,
     plugins,
+    probes,
     root,
     tables,
     tasks,
+    ui,
 )
 from connectd.rest.errors import on_http_exception
 from connectd.rest.paths import RawPaths
@@ -29,11 +32,15 @@ from connectd.runtime.herder import Herder
 
 
 def create_api(
-    herder: Herder, settings: RestSettings | None = None, clock: Clock | None = None
+    herder: Herder,
+    settings: RestSettings | None = None,
+    clock: Clock | None = None,
+    numbers: metrics.MetricsSource | None = None,
 ) -> FastAPI:
-    """The ASGI application of a worker; no generated pages, only what Kafka Connect answers.
+    """The ASGI application of a worker: what Kafka Connect answers, and what is connectd's own.
 
-    ``settings`` may ask for further headers, for a login, and for /admin to be elsewhere.
+    ``settings`` may ask for the dashboard, for further headers, for a login, and for /admin to be
+    elsewhere.
 
     Raises:
         ConfigError: a header rule cannot be followed, or nobody can log in.
@@ -42,10 +49,13 @@ def create_api(
     admin = (loggers,) if has_admin else ()
     routes = [
         route
-        for area in (root, connectors, tasks, offsets, plugins, *admin, tables)
+        for area in (root, connectors, tasks, offsets, plugins, *admin, tables, probes)
         for route in area.routes(herder)
     ]
-    app = _application([*routes, openapi.route(routes, version=connectd.__version__)])
+    routes += metrics.routes(numbers or metrics.NoMetrics())
+    description = openapi.route(routes, version=connectd.__version__)
+    pages = ui.routes() if settings is not None and settings.has_ui else []
+    app = _application([*routes, description, *pages])
     if settings is not None:
         if settings.basic_auth is not None:
             app.state.guard = basic_auth.load(settings.basic_auth)
@@ -53,9 +63,15 @@ def create_api(
     return app
 
 
-def create_admin_api(herder: Herder) -> FastAPI:
-    """The application of listeners that serve /admin and nothing else, to everybody."""
-    return _application(loggers.routes(herder))
+def create_admin_api(herder: Herder, numbers: metrics.MetricsSource | None = None) -> FastAPI:
+    """The application of listeners for operators: /admin, probes and metrics, to everybody."""
+    return _application(
+        [
+            *loggers.routes(herder),
+            *probes.routes(herder),
+            *metrics.routes(numbers or metrics.NoMetrics()),
+        ]
+    )
 
 
 def _application(routes: Sequence[Route]) -> FastAPI:

@@ -24,7 +24,7 @@ from connectd.configdef import properties, rest_login
 from connectd.configdef.rest_login import BasicAuthSettings
 from connectd.errors import ConfigError
 from connectd.observe import redaction
-from connectd.rest import cors, internal
+from connectd.rest import cors, internal, probes
 from connectd.rest.errors import error_response
 
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="Kafka Connect", charset="UTF-8"'}
@@ -37,7 +37,7 @@ class BasicAuth:
         self._digest_by_user = {
             user: _digest(password) for user, password in password_by_user.items()
         }
-        self._public_paths = frozenset(public_paths)
+        self._public_paths = probes.PATHS.union(public_paths)
 
     def __call__(self, request: Request) -> Response | None:
         if request.scope["path"] in self._public_paths or internal.is_internal(request):

@@ -15,6 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from connectd.configdef.rest_settings import RestSettings
 from connectd.errors import ConfigError, TransformError
 from connectd.model import java_regex
 
@@ -47,18 +48,30 @@ class CorsPolicy:
 
     def headers(self, origin: str | None, *, is_preflight: bool) -> dict[str, str]:
         """What an answer to a request from there carries, beside ``Vary``."""
-        if origin is None or not self._allows(origin):
+        if origin is None or not self.allows(origin):
             return {}
         headers = {"Access-Control-Allow-Origin": origin}
         if is_preflight:
             headers |= {"Access-Control-Allow-Methods": self._methods, **_PREFLIGHT_HEADERS}
         return headers
 
-    def _allows(self, origin: str) -> bool:
+    def allows(self, origin: str) -> bool:
+        """Whether pages from there may call."""
         return any(
             known in ("*", origin.lower()) or _matches(pattern, origin)
             for known, pattern in self._origins
         )
+
+
+def policy_of(settings: RestSettings) -> CorsPolicy | None:
+    """What the settings allow; None: nobody.
+
+    Raises:
+        ConfigError: an origin is a regular expression that is none.
+    """
+    if not settings.cors_origins:
+        return None
+    return CorsPolicy(settings.cors_origins, settings.cors_methods)
 
 
 class Cors:

@@ -92,6 +92,14 @@ ENTITIES: Final[dict[str, Schema]] = {
         {"version": _TEXT, "commit": _TEXT, "kafka_cluster_id": _or_null("string")}
     ),
     "WorkerStatus": _object({"status": _one_of(HealthState), "message": _TEXT}),
+    "Liveness": _object({"status": {"type": "string", "enum": ["live"]}}),
+    "Readiness": _object(
+        {
+            "status": {"type": "string", "enum": ["ready", "not ready"]},
+            "reasons": _list_of(_TEXT),
+            "tables_degraded": _NUMBER,
+        }
+    ),
     "Config": _map_of(_TEXT),
     "SubmittedConfig": {
         **_map_of(_SENT_VALUE),

@@ -1,7 +1,8 @@
 """Headers that the worker's configuration puts on answers: its own, and those of CORS (spec A.1.2).
 
 ``response.http.headers.config`` applies to every answer, errors included. CORS is off unless
-``access.control.allow.origin`` names somebody.
+``access.control.allow.origin`` names somebody; with or without it, ``cross_site`` refuses what
+pages of others must not do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from connectd.aio.clock import Clock
 from connectd.configdef.rest_settings import ResponseHeader, RestSettings
 from connectd.errors import ConfigError
-from connectd.rest import cors
+from connectd.rest import cors, cross_site
 
 
 class ConfiguredHeaders:
@@ -64,8 +65,9 @@ def install(app: FastAPI, settings: RestSettings, clock: Clock) -> None:
     Raises:
         ConfigError: a header rule cannot be followed, or an origin is none.
     """
-    if settings.cors_origins:
-        policy = cors.CorsPolicy(settings.cors_origins, settings.cors_methods)
+    policy = cors.policy_of(settings)
+    app.add_middleware(cross_site.CrossSite, policy=policy)
+    if policy is not None:
         app.add_middleware(cors.Cors, policy=policy)
     if settings.response_headers:
         for rule in settings.response_headers:

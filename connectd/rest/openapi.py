@@ -125,6 +125,8 @@ def _success(answer: Answer) -> dict[str, Any]:
         described["content"] = _json(reference(answer.entities[0]))
     elif answer.entities:
         described["content"] = _json({"oneOf": [reference(each) for each in answer.entities]})
+    if answer.text_type is not None:
+        described["content"] = {answer.text_type: {"schema": {"type": "string"}}}
     if answer.has_location:
         schema = {"type": "string", "format": "uri"}
         described["headers"] = {"Location": {"description": "Its URL", "schema": schema}}

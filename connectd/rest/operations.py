@@ -13,11 +13,15 @@ from typing import Any, Final
 
 @dataclass(frozen=True)
 class Answer:
-    """A success: what it means, and the entities of which one is its body (none: it has none)."""
+    """A success: what it means, and the entities of which one is its body (none: it has none).
+
+    ``text_type`` is the media type of a body that is no JSON.
+    """
 
     meaning: str
     entities: tuple[str, ...] = ()
     has_location: bool = False
+    text_type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -263,6 +267,22 @@ _OWN: Final = {
         "Progress of its tables, as this worker sees it",
         _ok("TableProgress"),
         errors=(_NOT_FOUND,),
+    ),
+    ("GET", "/connectd/health/live"): Operation(
+        "getLiveness", "Whether the worker's event loop turns", _ok("Liveness", "It does")
+    ),
+    ("GET", "/connectd/health/ready"): Operation(
+        "getReadiness",
+        "Whether requests may come here",
+        {
+            200: Answer("ready", ("Readiness",)),
+            503: Answer("not ready", ("Readiness",)),
+        },
+    ),
+    ("GET", "/metrics"): Operation(
+        "getMetrics",
+        "The worker's metrics, as Prometheus reads them",
+        {200: Answer("See docs/metrics.md", text_type="text/plain")},
     ),
     ("GET", "/connectd/openapi.json"): Operation(
         "getDescription", "This description", _ok("Description")

@@ -70,11 +70,16 @@ class RawPaths:
             await plain_error(refusal)(scope, receive, send)
             return
         try:
-            path = routed_path(_raw_path(scope))
+            path = path_of(scope)
         except RestError as error:
             await error_response(error.status, str(error))(scope, receive, send)
             return
         await self._app({**scope, "path": path}, receive, send)
+
+
+def path_of(scope: Scope) -> str:
+    """What ``routed_path`` makes of the path of a request, as it came from the server."""
+    return routed_path(_raw_path(scope))
 
 
 def _raw_path(scope: Scope) -> bytes:

@@ -27,8 +27,6 @@ Guard = Callable[[Request], Response | None]
 """Says whether the caller may: None, or the answer that tells why not."""
 
 _JSON = "application/json"
-_JSON_ACCEPTED = frozenset({"*/*", "*", "application/*", _JSON})
-_TEXT_ACCEPTED = frozenset({"*/*", "*", "text/*", "text/plain"})
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHODS = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 """In the order in which the Java worker lists them."""
@@ -42,13 +40,17 @@ _INT_MAX = 2**31 - 1
 
 
 def resource(
-    path: str, handlers: Mapping[str, Handler], *, any_type: Collection[str] = ()
+    path: str,
+    handlers: Mapping[str, Handler],
+    *,
+    any_type: Collection[str] = (),
+    media_type: str = _JSON,
 ) -> Route:
     """A path with its methods; HEAD comes with GET, OPTIONS with all.
 
-    ``any_type`` are methods whose bodies may have any type.
+    ``any_type`` are methods whose bodies may have any type; ``media_type`` is that of the answers.
     """
-    return Route(path, _Resource(handlers, frozenset(any_type)))
+    return Route(path, _Resource(handlers, frozenset(any_type), media_type))
 
 
 def methods_of(route: Route) -> tuple[str, ...]:
@@ -60,10 +62,13 @@ def methods_of(route: Route) -> tuple[str, ...]:
 class _Resource:
     """An ASGI application for one path."""
 
-    def __init__(self, handlers: Mapping[str, Handler], any_type: Collection[str]) -> None:
+    def __init__(
+        self, handlers: Mapping[str, Handler], any_type: Collection[str], media_type: str
+    ) -> None:
         self.methods = tuple(handlers)
         self._handlers = dict(handlers)
         self._any_type = any_type
+        self._media_type = media_type
         if "GET" in handlers:
             self._handlers["HEAD"] = handlers["GET"]
         self._methods = [each for each in _METHODS if each in {*self._handlers, "OPTIONS"}]
@@ -99,21 +104,22 @@ class _Resource:
                 return plain_error(HTTPStatus.BAD_REQUEST)
             if media != _JSON:
                 return plain_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        if not _accepts(request, _JSON_ACCEPTED):
+        if not _accepts(request, self._media_type):
             return plain_error(HTTPStatus.NOT_ACCEPTABLE)
         return None
 
     def _options(self, request: Request) -> Response:
-        if _accepts(request, _TEXT_ACCEPTED):
+        if _accepts(request, "text/plain"):
             headers = {**self._allow, "Content-Type": "text/plain"}
             return Response(", ".join(self._methods), headers=headers)
         return Response(headers=self._allow)
 
 
-def _accepts(request: Request, media_types: Collection[str]) -> bool:
-    """Whether the client takes one of them. Its preferences do not matter: there is no choice."""
+def _accepts(request: Request, media_type: str) -> bool:
+    """Whether the client takes it. Its preferences do not matter: there is no choice."""
+    fitting = {"*/*", "*", f"{media_type.partition('/')[0]}/*", media_type}
     accepted = request.headers.get("accept", "").strip()
-    return not accepted or any(_media_type(each) in media_types for each in accepted.split(","))
+    return not accepted or any(_media_type(each) in fitting for each in accepted.split(","))
 
 
 def _wants_charset(request: Request) -> bool:

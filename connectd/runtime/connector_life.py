@@ -248,6 +248,11 @@ class ConnectorLife:
         return self._pen.state
 
     @property
+    def version(self) -> str | None:
+        """The version of its plugin, once it is known."""
+        return self._pen.version
+
+    @property
     def resolved_config(self) -> Config:
         """The config that the instance got: may hold secrets."""
         return self._resolved

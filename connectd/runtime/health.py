@@ -1,4 +1,10 @@
-"""Whether this worker does its work: the answer of ``GET /health`` (KIP-1017)."""
+"""Whether this worker does its work.
+
+``Health`` is the answer of ``GET /health`` (KIP-1017): whether the herder handles requests.
+``Readiness`` is that of the readiness probe, which asks for more: all internal topics have been
+read, and the brokers answer their readers. Tables that make no progress are counted beside it; they
+do not make a worker unready, since another worker would not serve them better.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +28,22 @@ class Health:
 
     state: HealthState
     message: str
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Why the worker is not ready; empty: it is. Names no connector and no table.
+
+    ``tables_degraded``: how many tables make no progress although they should.
+    """
+
+    reasons: tuple[str, ...]
+    tables_degraded: int
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests may come here."""
+        return not self.reasons
 
 
 def judge(*, answered: bool, was_ready: bool, sentence: str) -> Health:

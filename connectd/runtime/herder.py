@@ -28,13 +28,15 @@ from connectd.configdef.session_key_settings import SessionKeySettings
 from connectd.model.cluster import ClusterConfigState, RestartRequest
 from connectd.observe.levels import LevelRegistry
 from connectd.plugins import resolving
-from connectd.runtime import assignment, health, task_configs
+from connectd.runtime import assignment, degradation, health, task_configs
 from connectd.runtime.changes import ConnectorChanges
 from connectd.runtime.effects import Effects
+from connectd.runtime.health import Readiness
 from connectd.runtime.internal import InternalRequests
 from connectd.runtime.loggers import Loggers
 from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
+from connectd.runtime.metering import Metering
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
 from connectd.runtime.reconfiguration import Reconfiguration
 from connectd.runtime.requests import REQUEST_DEADLINE_S, RequestGate
@@ -81,6 +83,7 @@ class HerderSettings:
     tracks_topics: bool = True
     allows_topic_reset: bool = True
     session_keys: SessionKeySettings | None = None
+    table_still_s: float = degradation.STILL_S
     manners: Manners = DISTRIBUTED
 
 
@@ -117,6 +120,7 @@ class Herder:
         self.describe = describe
         self.settings = settings
         self._stores = stores
+        configs = stores.configs
         self._membership = membership
         self._statuses = statuses
         self._worker = worker
@@ -129,7 +133,7 @@ class Herder:
 
         self.views = Views(
             gate,
-            stores.configs,
+            configs,
             topics=stores.statuses.topics,
             statuses=statuses,
             connector_type=plugins.connector_type,
@@ -138,19 +142,14 @@ class Herder:
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
         self.changes = ConnectorChanges(
-            gate,
-            stores.configs,
-            stores.offsets,
-            self.views,
-            self.validation.check,
-            settings.manners,
+            gate, configs, stores.offsets, self.views, self.validation.check, settings.manners
         )
         self.restarts = Restarts(
-            gate, stores.configs, self.views, worker, self._apply_latest, settings.manners
+            gate, configs, self.views, worker, self._apply_latest, settings.manners
         )
         self.offsets = ConnectorOffsets(
             gate,
-            configs=stores.configs,
+            configs=configs,
             offsets=stores.offsets,
             views=self.views,
             worker=worker,
@@ -158,11 +157,14 @@ class Herder:
             connector_class=plugins.connector_class,
             resolve=resolve,
         )
-        self.session_keys = SessionKeys(settings.session_keys, stores.configs, self._jobs, clock)
+        self.session_keys = SessionKeys(settings.session_keys, configs, self._jobs, clock)
         self.internal = InternalRequests(
-            gate, stores.configs, self.views, self.session_keys, settings.manners
+            gate, configs, self.views, self.session_keys, settings.manners
         )
-        self.loggers = Loggers(gate, stores.configs, LevelRegistry(clock))
+        self.loggers = Loggers(gate, configs, LevelRegistry(clock))
+        self.metering = Metering(
+            worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
+        )
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
@@ -220,6 +222,7 @@ class Herder:
     def _tick(self) -> None:
         snapshot = self._stores.configs.snapshot()
         in_force = self._membership.observe(snapshot)
+        self.metering.observe(in_force.generation)
         work_by_connector = assignment.work_of(snapshot, in_force)
         self._worker.assign(work_by_connector)
         for connector, work in work_by_connector.items():
@@ -315,6 +318,32 @@ class Herder:
             sentence=self._gate.stages.sentence(),
         )
 
+    def readiness(self) -> Readiness:
+        """Whether requests may come here, from what is known by now; does not wait."""
+        return Readiness(self.reasons_not_ready(), self.metering.tables_degraded())
+
+    def reasons_not_ready(self) -> tuple[str, ...]:
+        """Why requests may not come here; empty: they may."""
+        gate = self._gate
+        if gate.is_closed:
+            return ("The worker is ending.",)
+        if not gate.was_opened:
+            return (f"Worker is still starting up. {gate.stages.sentence()}".strip(),)
+        return tuple(
+            f"Kafka does not answer the reader of the {name} topic."
+            for name, is_available in self.stores_available().items()
+            if not is_available
+        )
+
+    def stores_available(self) -> Mapping[str, bool]:
+        """Whether what the stores stand on answers, by what they keep."""
+        stores = self._stores
+        return {
+            "configs": stores.configs.is_available,
+            "offsets": stores.offsets.is_available,
+            "statuses": stores.statuses.is_available,
+        }
+
     async def reset_topics(self, connector: str) -> None:
         """Forget the active topics of a connector; what is written to comes back."""
         async with self._gate.request():
@@ -328,4 +357,5 @@ class Herder:
         """
         async with self._gate.request():
             self.views.info_of(self._stores.configs.snapshot(), connector)
-            return self._worker.tables(connector)
+            still_s = self.settings.table_still_s
+            return [degradation.judged(row, still_s) for row in self._worker.tables(connector)]

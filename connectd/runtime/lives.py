@@ -189,3 +189,5 @@ def _register_secrets(config: Config, definition: ConfigDef) -> None:
         is_declared = name in definition and definition.key(name).is_secret
         if is_declared or redaction.is_secret_name(name):
             redaction.register_secret(value)
+        for password in redaction.url_passwords(value):
+            redaction.register_secret(password)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 import sys
 import threading
@@ -40,6 +41,7 @@ from typing import Any, Final
 import structlog
 
 from connectd.errors import FatalTaskError
+from connectd.observe.metrics_windows import Window, WindowSettings
 from connectd.plugins import containment
 
 _log = structlog.get_logger(__name__)
@@ -91,11 +93,15 @@ class Limits:
 class LoopWatch:
     """Watches the running loop, which must be that of the main thread: only it takes signals."""
 
-    def __init__(self, limits: Limits = Limits()) -> None:
+    def __init__(self, limits: Limits = Limits(), window: WindowSettings | None = None) -> None:
+        """``window``: over how long ``lateness_max_s`` looks."""
         self._limits = limits
+        self._window = window or WindowSettings()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pulse = 0
         self._pulse_timer: asyncio.TimerHandle | None = None
+        self._pulse_due_s = 0.0
+        self._lateness: Window | None = None
         self._suspect: asyncio.Task[Any] | None = None
         self._blocked_s = 0.0
         self._is_stopped = threading.Event()
@@ -122,9 +128,22 @@ class LoopWatch:
             self._thread = None
             signal.signal(signal.SIGURG, self._handler_before)
 
+    def lateness_max_s(self) -> float:
+        """How late a pulse was at worst, over the window; NaN when nothing is watched."""
+        if self._lateness is None:
+            return math.nan
+        return self._lateness.maximum(asyncio.get_running_loop().time())
+
     def _beat(self) -> None:
         self._pulse += 1
-        self._pulse_timer = asyncio.get_running_loop().call_later(PULSE_S, self._beat)
+        loop = asyncio.get_running_loop()
+        now_s = loop.time()
+        if self._lateness is None:
+            self._lateness = Window(self._window, now_s)
+        else:
+            self._lateness.record(max(0.0, now_s - self._pulse_due_s), now_s)
+        self._pulse_due_s = now_s + PULSE_S
+        self._pulse_timer = loop.call_later(PULSE_S, self._beat)
 
     # -- the watching thread --------------------------------------------------------------------
 

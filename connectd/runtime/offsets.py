@@ -18,7 +18,13 @@ from connectd.model.record import Primitive, SourceOffset, SourcePartition
 from connectd.model.states import TargetState
 from connectd.plugins import resolving, spi
 from connectd.runtime.loop_watch import foreign
-from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
+from connectd.runtime.requests import (
+    RequestFailedError,
+    RequestGate,
+    failing_with,
+    stage,
+    with_cause,
+)
 from connectd.runtime.views import Views
 from connectd.runtime.worker import Worker
 from connectd.stores import protocols
@@ -169,7 +175,7 @@ class ConnectorOffsets:
                 try:
                     await self._offsets.put(connector, changes)
                 except RetriableError as error:
-                    raise RequestFailedError(failed) from error
+                    raise RequestFailedError(with_cause(failed, error)) from error
         _log.info("offsets changed", connector=connector, partitions=len(changes), how=done)
         return (_COMPLETE if is_complete else _FRAMEWORK_ONLY).format(done=done)
 

@@ -87,18 +87,27 @@ def stage(description: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def failing_with(message: str) -> Iterator[None]:
-    """Turn a temporary error of a store into the answer that clients know for this operation."""
+    """Turn a temporary error of a store into the answer that clients know for this operation.
+
+    What is in the way follows behind Kafka Connect's words, for whoever reads them at night.
+    """
     try:
         yield
     except RequestTimeoutError:
         raise
     except RetriableError as error:
-        raise RequestFailedError(message) from error
+        raise RequestFailedError(with_cause(message, error)) from error
     except RecordTooLargeError as error:
         raise RequestFailedError(
             f"{message}: the record is larger than Kafka takes; shorten it, or raise "
             "max.request.size of the worker and max.message.bytes of the worker's topic"
         ) from error
+
+
+def with_cause(message: str, error: RetriableError) -> str:
+    """The words that clients know for a failure, and what was in the way behind them."""
+    words = str(error)
+    return words if words.startswith(message) else f"{message}: {words}"
 
 
 class RequestGate:
@@ -128,6 +137,11 @@ class RequestGate:
         """Refuse from now on: the worker is going away."""
         self._is_closed = True
         self._ready.set()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the worker is going away."""
+        return self._is_closed
 
     @contextlib.asynccontextmanager
     async def request(self) -> AsyncIterator[None]:

@@ -22,6 +22,7 @@ from connectd.errors import InvariantError, TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
+from connectd.observe.metrics import Numbers
 from connectd.plugins import containment
 from connectd.runtime.statuses import StatusPen, summary_of
 from connectd.runtime.task_runner import OnEvent, TaskRunner
@@ -178,6 +179,10 @@ class TaskLife:
         if self._failure is not None:
             reason = f"{reason}: {summary_of(self._failure)}"
         return [{**row, "state": "FAILED", "reason": row.get("reason") or reason} for row in rows]
+
+    def metrics(self) -> Numbers:
+        """What the runner says of itself; nothing when there is none, or none any more."""
+        return {} if self._runner is None or self._ended.is_set() else self._runner.metrics()
 
     # -- the stop ladder ------------------------------------------------------------------------
 

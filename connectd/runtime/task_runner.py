@@ -13,6 +13,7 @@ from typing import Protocol
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, TargetState
+from connectd.observe.metrics import Numbers
 
 OnEvent = Callable[[LifecycleEvent, Exception | None], None]
 """Reports STARTED, PAUSED and RESUMED, and FAILED with its error for a failure that the task
@@ -68,6 +69,10 @@ class TaskRunner(Protocol):
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """Progress of the task's inputs, for people to look at."""
+        ...
+
+    def metrics(self) -> Numbers:
+        """What this life says of itself; groups with the labels ``connector`` and ``task``."""
         ...
 
 

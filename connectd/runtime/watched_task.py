@@ -45,12 +45,20 @@ class WatchedTask:
 
     def set_running(self, is_running: bool) -> None:
         """See ``spi.WatchesPauses``; most tasks do not watch them."""
-        if isinstance(self._task, spi.WatchesPauses):
+        if not isinstance(self._task, spi.WatchesPauses):
+            return
+        try:
             with foreign(f"pausing {self._title}"):
-                try:
-                    self._task.set_running(is_running)
-                except Exception as error:
-                    self._failure = error
+                self._task.set_running(is_running)
+        except Exception as error:  # an attempt to leave, too: ``foreign`` makes an error of it
+            self._failure = error
+
+    def buffer(self) -> spi.BufferFill | None:
+        """See ``spi.HasBuffer``; most tasks have none."""
+        if not isinstance(self._task, spi.HasBuffer):
+            return None
+        with foreign(f"asking {self._title} for its buffer"):
+            return self._task.buffer()
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""

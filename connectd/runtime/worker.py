@@ -24,6 +24,7 @@ from connectd.runtime.connector_life import GRACE_S, ConnectorLife
 from connectd.runtime.lives import LifeMaker
 from connectd.runtime.reloads import Reloads
 from connectd.runtime.requests import RequestFailedError, stage
+from connectd.runtime.start_counts import StartCounts
 from connectd.runtime.stop_ladder import HARD_LIMIT_S
 from connectd.runtime.supervisor import Supervisor
 
@@ -43,7 +44,7 @@ class Worker:
     """See the module's docstring.
 
     The herder sets ``on_reconfigure`` (a connector wants its task configs computed) and
-    ``on_failure``.
+    ``on_failure``. ``starts`` counts lives, for metrics.
     """
 
     def __init__(self, maker: LifeMaker) -> None:
@@ -54,10 +55,19 @@ class Worker:
         self._reloads = Reloads(self._reload)
         maker.on_resolved = self._reloads.note
         self._auto_restart = AutoRestart(maker.settings.restarts, self._restart_failed)
-        maker.on_begun, maker.on_state = self._auto_restart.on_begun, self._auto_restart.on_state
+        self.starts = StartCounts()
+        maker.on_begun, maker.on_state = self._on_begun, self._on_state
         self._jobs = JobGroup("worker", on_failure=self._on_job_failure)
         self._supervisors: dict[str, Supervisor] = {}
         self._supervisor_count = 0
+
+    def _on_begun(self, item: Item) -> bool:
+        self.starts.on_begun(item)
+        return self._auto_restart.on_begun(item)
+
+    def _on_state(self, item: Item, state: State) -> str | None:
+        self.starts.on_state(item, state)
+        return self._auto_restart.on_state(item, state)
 
     def _on_reconfigure(self, connector: str) -> None:
         if self.on_reconfigure is not None:
@@ -93,6 +103,7 @@ class Worker:
         del self._supervisors[connector]
         self._reloads.forget(connector)
         self._auto_restart.forget(connector)
+        self.starts.forget(connector)
 
     def _reload(self, connector: str) -> None:
         supervisor = self._supervisors.get(connector)
@@ -169,6 +180,10 @@ class Worker:
         """The life of a connector's instance, None if it does not run here."""
         supervisor = self._supervisors.get(connector)
         return None if supervisor is None else supervisor.connector_life()
+
+    def supervisors(self) -> Sequence[Supervisor]:
+        """Everything that is hosted here, by connector, in order of names; to look at."""
+        return [self._supervisors[name] for name in sorted(self._supervisors)]
 
     def tables(self, connector: str) -> Sequence[Mapping[str, object]]:
         """Progress of the inputs of a connector, as far as they are served here."""

@@ -47,6 +47,9 @@ class _Version:
 class FileOffsetStore:
     """Implements ``stores.protocols.OffsetStore`` on one file; state of the event loop."""
 
+    is_available = True
+    """It needs nobody."""
+
     def __init__(self, name: str | Path, *, write_deadline_s: float) -> None:
         """``write_deadline_s`` is the worker's ``offset.flush.timeout.ms``."""
         self._file = OffsetFile(name)

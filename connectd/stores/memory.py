@@ -27,6 +27,9 @@ from connectd.stores.status_log import StatusTable, TopicKey
 class MemoryConfigStore:
     """Connector configs in memory; changes are announced as if a log were tailed."""
 
+    is_available = True
+    """It needs nobody."""
+
     def __init__(self) -> None:
         self.on_change: Callable[[ClusterConfigState], None] | None = None
         self.on_restart: Callable[[RestartRequest], None] | None = None
@@ -113,6 +116,9 @@ class MemoryConfigStore:
 class MemoryOffsetStore:
     """Source offsets in memory, kept as the bytes that a topic would hold."""
 
+    is_available = True
+    """It needs nobody."""
+
     def __init__(self) -> None:
         self._values: dict[bytes, bytes] = {}
 
@@ -155,6 +161,9 @@ class MemoryOffsetStore:
 
 class MemoryStatusStore:
     """Statuses in memory."""
+
+    is_available = True
+    """It needs nobody."""
 
     def __init__(self) -> None:
         self._table = StatusTable()

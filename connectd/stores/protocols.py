@@ -39,6 +39,11 @@ class Store(Protocol):
         """Release everything; idempotent, bounded, never raises."""
         ...
 
+    @property
+    def is_available(self) -> bool:
+        """Whether it is open, and what it stands on answers, as far as is known without asking."""
+        ...
+
 
 class ConfigStore(Store, Protocol):
     """Connector configs, task configs and target states (spec kafka-connect C.2).

@@ -20,8 +20,17 @@ BY_SUBJECT: Final = {
         "While a record is tried again, those before it in its page wait with it.",
         "Records that Kafka refuses are logged with their topic and key; "
         "`errors.log.include.messages` shows the record of the other stages only.",
+        "A request that Kafka kept from its end says what was in the way behind Java's sentence: "
+        "`Failed to retrieve offsets for source connector c: …`.",
         "A topic that is deleted under a task is waited for by going back to the last position, "
         "five times in a row, and skips nothing, whatever is tolerated.",
+    ),
+    "Browsers": (
+        "`/ui` is a dashboard (`connectd.ui.enable=false` takes it away).",
+        "A browser that remembers a login sends it for every page that asks it to. A change that a "
+        "page of another origin wants is therefore 403, unless `access.control.allow.origin` has "
+        "that origin; Java's restarts a connector for any page, since a POST without a body needs "
+        "no preflight.",
     ),
     "FileStreamSource": (
         "Positions count bytes, which is what a restart skips. Java's count characters: after a "

@@ -61,6 +61,10 @@ class Identities:
         self._secrets[access_key_id] = secret
         self.is_closed = True
 
+    def forget(self, access_key_id: str) -> None:
+        """Refuse a long-lived key from now on, as when it is deactivated."""
+        self._secrets.pop(access_key_id, None)
+
     def add_role(self, role: Role) -> None:
         """Add a role; while none was added, every role may be assumed."""
         self._roles[role.arn] = role

@@ -133,6 +133,10 @@ class FaultCommands(Commands):
         """Know these credentials, and refuse all that are unknown."""
         self._parts.identities.require(access_key_id, secret)
 
+    def forget_credentials(self, access_key_id: str) -> None:
+        """Refuse these credentials from now on."""
+        self._parts.identities.forget(access_key_id)
+
     def verify_signatures(self, enabled: bool = True) -> None:
         """Recompute the signature of every request whose secret is known."""
         self._parts.identities.verifies_signatures = enabled

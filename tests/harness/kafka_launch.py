@@ -79,13 +79,16 @@ class Launch(Protocol):
 class ApacheKafka:
     """Apache Kafka 4 as one node that is broker and KRaft controller.
 
-    ``settings`` replace or add to those of the broker.
+    ``settings`` replace or add to those of the broker. ``further_listeners`` are ports by the name
+    of their listener, whose protocol the settings give. ``scram_users`` are passwords by user.
     """
 
     libs: Path
     runtime: java.Java
     version: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    further_listeners: Mapping[str, int] = field(default_factory=dict)
+    scram_users: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -106,7 +109,12 @@ class ApacheKafka:
         """Write the two properties files and format the data directory."""
         properties = home / "server.properties"
         properties.write_text(
-            _server_properties(home / "data", port, controller_port, self.settings),
+            _server_properties(
+                home / "data",
+                {"PLAINTEXT": port, **self.further_listeners},
+                controller_port,
+                self.settings,
+            ),
             encoding="utf-8",
         )
         (home / "log4j2.properties").write_text(_LOG4J2, encoding="utf-8")
@@ -114,6 +122,8 @@ class ApacheKafka:
             return
         cluster_id = uuid.uuid4().hex[:22]
         format_storage = ["kafka.tools.StorageTool", "format", "-t", cluster_id]
+        for user, password in self.scram_users.items():
+            format_storage += ["-S", f"SCRAM-SHA-512=[name={user},password={password}]"]
         answer = subprocess.run(
             [*self._java(home, "128m"), *format_storage, "-c", str(properties)],
             capture_output=True,
@@ -249,13 +259,14 @@ def _stand_in_binary() -> Path:
 
 
 def _server_properties(
-    data: Path, port: int, controller_port: int, further: Mapping[str, str]
+    data: Path, listeners: Mapping[str, int], controller_port: int, further: Mapping[str, str]
 ) -> str:
+    open_to_clients = ",".join(f"{name}://127.0.0.1:{port}" for name, port in listeners.items())
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "listeners": f"{open_to_clients},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": open_to_clients,
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
         "log.dirs": data,

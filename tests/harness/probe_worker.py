@@ -1,8 +1,9 @@
 """A connectd worker as its own process, with plugins that misbehave: for tests of who suffers.
 
-``python -m tests.harness.probe_worker <file>`` is ``connectd run <file>`` with ``HangingSource``
-and ``ExitingTransform`` among the plugins; ``ProbeWorkerProcess`` starts it. What a connector of
-that class does stands in its config, key ``hang``, and lasts ``hang.s`` seconds (120).
+``python -m tests.harness.probe_worker <file>`` is ``connectd run <file>`` with ``HangingSource``,
+``ExitingTransform`` and ``TellingTransform`` among the plugins; ``ProbeWorkerProcess`` starts it.
+What a connector of the first does stands in its config, key ``hang``, and lasts ``hang.s`` seconds
+(120). Its tasks show ``tables`` tables each, and move no data.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from connectd.configdef.catalogue import PluginKind
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb.table_scope import ShardProgress, TableProgress
 from connectd.model.cluster import Config
 from connectd.model.record import (
     Emission,
@@ -37,6 +39,7 @@ from tests.harness.worker import WorkerProcess
 
 HANGING_CLASS = "tests.HangingSource"
 EXITING_TRANSFORM = "tests.ExitingTransform"
+TELLING_TRANSFORM = "tests.TellingTransform"
 HANG_S = 120.0
 
 START = "start"
@@ -91,12 +94,29 @@ class ExitingTransform:
         sys.exit(3)
 
 
+class TellingTransform:
+    """Fails every record, and says with which ``pin``: of type password, by a name like any."""
+
+    def __init__(self, settings: ParsedConfig) -> None:
+        self._pin = settings.optional_secret("pin")
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """The secret."""
+        return ConfigDef([ConfigKey("pin", ConfigType.PASSWORD, "Told.", Importance.LOW, "")])
+
+    def apply(self, record: SourceRecord) -> SourceRecord | None:
+        """See the class."""
+        raise ValueError(f"the door does not open with {self._pin.reveal() if self._pin else None}")
+
+
 class HangingTask:
     """Polls for ever without finding anything, or hangs as its config says."""
 
     def __init__(self) -> None:
         self._config: Config = {}
         self._has_polled = False
+        self._tables: list[TableProgress] = []
 
     async def start(self, context: spi.TaskContext, config: Config) -> None:
         """Keep the config; may block."""
@@ -131,8 +151,20 @@ class HangingTask:
         _leave(self._config, "task-stop")
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        """No inputs."""
-        return []
+        """As many as ``tables`` of its config says, each as the DynamoDB connector shows one."""
+        now_s = asyncio.get_running_loop().time()
+        if len(self._tables) != (count := int(self._config.get("tables", 0))):
+            self._tables = [_table(f"t{number}") for number in range(count)]
+        task = int(self._config["number"])
+        return [table.row(task=task, now_s=now_s, is_blocked=False) for table in self._tables]
+
+
+def _table(name: str) -> TableProgress:
+    progress = TableProgress(f"production-{name}", f"dynamodb-production-{name}", state="SYNC")
+    now_s = asyncio.get_running_loop().time()
+    for shard in range(4):
+        progress.shards[f"shardId-{shard}"] = ShardProgress(now_s, lag_s=0.25 * shard)
+    return progress
 
 
 class HangingSource:
@@ -150,6 +182,7 @@ class HangingSource:
             [
                 ConfigKey("hang", ConfigType.STRING, "Where it hangs.", Importance.LOW, ""),
                 ConfigKey("hang.s", ConfigType.STRING, "Seconds.", Importance.LOW, str(HANG_S)),
+                ConfigKey("tables", ConfigType.INT, "Tables per task.", Importance.LOW, 0),
             ]
         )
 
@@ -218,6 +251,9 @@ def main(path: Path) -> int:
     )
     registry.register(
         PluginDesc(EXITING_TRANSFORM, PluginKind.TRANSFORMATION, "1.0", ExitingTransform)
+    )
+    registry.register(
+        PluginDesc(TELLING_TRANSFORM, PluginKind.TRANSFORMATION, "1.0", TellingTransform)
     )
     return process.serve(config, registry=registry)
 

@@ -94,10 +94,13 @@ def test_a_topic_that_disappears_fails_the_log_loudly(
     async def work() -> Owner:
         owner = Owner(kafka_broker, topic, look_around_s=0.1)
         await owner.open()
+        was_available = [owner.log.is_available]
         admin = kafka_broker.admin()
         admin.delete_topics([topic])[topic].result(DEADLINE_S)
         while not owner.failures:  # noqa: ASYNC110  a thread's doing
             await asyncio.sleep(0.02)
+        was_available.append(owner.log.is_available)
+        assert was_available == [True, False]
         with pytest.raises(WorkerError, match="the worker cannot go on without it"):
             await owner.log.read_to_end(DEADLINE_S)
         with pytest.raises(WorkerError):

@@ -46,7 +46,10 @@ class Rig:
         partitions: int = 1,
         properties: Mapping[str, str] | None = None,
         starts_worker: bool = True,
+        headers: Mapping[str, str] | None = None,
+        worker_class: type[WorkerProcess] = WorkerProcess,
     ) -> None:
+        """``headers`` go with every request; ``worker_class``: with other plugins, for instance."""
         self.broker = broker
         self.prefix = prefix
         self.name = "c"
@@ -54,12 +57,14 @@ class Rig:
         self._tables: set[str] = set()
         self._home = home
         self._starts_worker = starts_worker
+        self._headers = dict(headers or {})
         self._fake = FakeProcess(partitions=partitions)
-        self.worker = WorkerProcess(
+        self.worker = worker_class(
             broker.bootstrap,
             group_id=f"{prefix}group",
             topics_prefix=prefix,
             home=home,
+            headers=headers,
             properties={
                 "offset.flush.interval.ms": "100",
                 "offset.storage.partitions": "3",
@@ -172,7 +177,7 @@ class Rig:
             f"{self.worker.rest_url}{path}",
             data=body,
             method=method,
-            headers={"Content-Type": "application/json"},
+            headers={"Content-Type": "application/json", **self._headers},
         )
         try:
             with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:

@@ -58,12 +58,13 @@ def authority(name: str = "authority") -> Identity:
     return Identity(key, _sign(key, name, key, name, is_authority=True))
 
 
-def identity(name: str, issuer: Identity | None = None) -> Identity:
-    """Somebody on this machine."""
+def identity(name: str, issuer: Identity | None = None, *, host: str | None = None) -> Identity:
+    """Somebody on this machine, or on ``host``."""
     issuer = issuer or authority()
     key = ec.generate_private_key(ec.SECP256R1())
     issuer_name = issuer.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
-    return Identity(key, _sign(key, name, issuer.key, str(issuer_name), is_authority=False))
+    signed = _sign(key, name, issuer.key, str(issuer_name), is_authority=False, host=host)
+    return Identity(key, signed)
 
 
 def _sign(
@@ -73,8 +74,10 @@ def _sign(
     issuer: str,
     *,
     is_authority: bool,
+    host: str | None = None,
 ) -> x509.Certificate:
     here = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names: list[x509.GeneralName] = [*here] if host is None else [x509.DNSName(host)]
     return (
         x509.CertificateBuilder()
         .subject_name(_named(name))
@@ -83,7 +86,7 @@ def _sign(
         .serial_number(x509.random_serial_number())
         .not_valid_before(_FROM)
         .not_valid_after(_UNTIL)
-        .add_extension(x509.SubjectAlternativeName(here), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(is_authority, None), critical=True)
         .sign(issuer_key, hashes.SHA256())
     )

@@ -17,6 +17,7 @@ from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import Emission, SourceOffset, SourcePartition
 from connectd.model.states import LifecycleEvent, TargetState
+from connectd.observe.metrics import Numbers
 from connectd.plugins import spi
 from connectd.runtime.task_runner import TaskSpec
 
@@ -154,7 +155,7 @@ class ProbeConnector:
         return probe.alter_result
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        return [{"table_name": "skipped", "reason": "no stream"}]
+        return [{"table": "skipped", "state": "SKIPPED", "reason": "no stream"}]
 
 
 class ProbeConverter:
@@ -168,7 +169,7 @@ class ProbeConverter:
 
 
 class ProbeRunner:
-    """One life of a task, without a data plane."""
+    """One life of a task, without a data plane; ``row`` is what else its table shows."""
 
     def __init__(self, spec: TaskSpec, probe: Probe) -> None:
         if probe.runner_error is not None:
@@ -176,6 +177,7 @@ class ProbeRunner:
         self.spec = spec
         self.is_alive = False
         self.is_abandoned = False
+        self.row: dict[str, object] = {}
         self._probe = probe
         self._is_paused = spec.target is TargetState.PAUSED
         self._ended = asyncio.Event()
@@ -228,7 +230,10 @@ class ProbeRunner:
         self.is_abandoned = True
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        return [{"table_name": f"t{self.spec.task_id.task}", "state": "SYNC"}]
+        return [{"table": f"t{self.spec.task_id.task}", "state": "SYNC", **self.row}]
+
+    def metrics(self) -> Numbers:
+        return {}
 
     # -- for tests ------------------------------------------------------------------------------
 

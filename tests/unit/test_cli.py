@@ -14,7 +14,9 @@ from connectd import cli
 from connectd.cli import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "standalone", "validate", "plugins", "reference", "offsets")
+COMMANDS = (
+    "run", "standalone", "validate", "plugins", "reference", "connectors", "offsets", "health",
+)  # fmt: skip
 VALID = ROOT / "config" / "dynamodb-source.json"
 
 CapSys = pytest.CaptureFixture[str]
@@ -81,6 +83,14 @@ class TestMistakes:
         told = capsys.readouterr().err
         for key in ("group.id", "config.storage.topic", "offset.flush.interval.ms"):
             assert key in told
+
+    def test_a_login_in_a_wrong_value_is_not_repeated(self, capsys: CapSys, tmp_path: Path) -> None:
+        path = tmp_path / "worker.properties"
+        path.write_text("bootstrap.servers=localhost:9092\nlisteners=http://me:s3cret@host:1\n")
+        assert cli.main(["run", str(path)]) == 2
+        told = capsys.readouterr().err
+        assert "http://[hidden]@host:1" in told
+        assert "s3cret" not in told
 
     def test_a_broken_connector_file_is_told_before_anything_is_started(
         self, capsys: CapSys, tmp_path: Path

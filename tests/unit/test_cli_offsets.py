@@ -111,6 +111,34 @@ class TestAtAWorker:
         assert cli.main(["offsets", "reset", "c", "--url", worker.url]) == 0
         assert worker.asked == [("DELETE", "/connectors/c/offsets", None)]
 
+    def test_offsets_of_one_table_are_listed_and_reset(
+        self, worker: Worker, capsys: CapSys
+    ) -> None:
+        state = {"partition": {"table_name": "a"}, "offset": {"x": 1}}
+        segment = {"partition": {"table_name": "a", "segment": 0}, "offset": {"x": 2}}
+        other = {"partition": {"table_name": "b", "segment": 0}, "offset": {"x": 3}}
+        worker.says({"offsets": [state, segment, other]})
+        place = ["--url", worker.url]
+
+        assert cli.main(["offsets", "list", "c", "--json", "--where", "segment=0", *place]) == 0
+        assert json.loads(capsys.readouterr().out) == {"offsets": [segment, other]}
+
+        assert cli.main(["offsets", "reset", "c", "--where", "table_name=a", *place]) == 0
+        removed = [{**each, "offset": None} for each in (state, segment)]
+        assert worker.asked[-1] == ("PATCH", "/connectors/c/offsets", {"offsets": removed})
+
+        asked = len(worker.asked)
+        assert cli.main(["offsets", "reset", "c", "--where", "table_name=A", *place]) == 1
+        assert capsys.readouterr().err == "connectd: c has no offsets where table_name=A\n"
+        assert [method for method, _, _ in worker.asked[asked:]] == ["GET"]
+
+    @pytest.mark.parametrize("where", ["table_name", "=a", ""])
+    def test_a_member_has_a_name_and_a_value(self, where: str, capsys: CapSys) -> None:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["offsets", "reset", "c", "--where", where])
+        assert ended.value.code == 2
+        assert "expected NAME=VALUE" in capsys.readouterr().err
+
     def test_a_refusal_is_told_in_the_workers_words(self, worker: Worker, capsys: CapSys) -> None:
         worker.says({"error_code": 400, "message": "Connectors must be in the STOPPED state"}, 400)
         assert cli.main(["offsets", "reset", "c", "--url", worker.url]) == 1

@@ -163,6 +163,7 @@ class ScanLedger:
 
     def _show(self) -> None:
         self._scope.progress.items_scanned = self._items
+        self._scope.move()
         self.progress.observe(self._scope.clock.monotonic(), self._items)
 
     def _check_age(self) -> None:

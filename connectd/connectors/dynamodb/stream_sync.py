@@ -147,6 +147,9 @@ class StreamSync:
         self._forget(plan)
         watch.schedule(plan)
         self._scope.progress.shards_waiting = len(plan.waiting)
+        self._scope.progress.shards_closed = sum(
+            each.is_sealed for each in self._positions.values()
+        )
         self._scope.progress.note = self._note(plan)
         return None
 

@@ -22,7 +22,7 @@ from connectd.connectors.dynamodb.scan_progress import ScanProgress
 from connectd.connectors.dynamodb.service_time import ServiceTime
 from connectd.connectors.dynamodb.source_api import SourceApi
 from connectd.connectors.dynamodb.spark_engine import HandOff
-from connectd.errors import RetriableError
+from connectd.errors import RetriableError, ThrottledError
 
 _log = structlog.get_logger(__name__)
 
@@ -62,7 +62,8 @@ class TableProgress:
 
     ``why_whole`` says why the table is read whole after a gap, until it is followed again;
     ``troubles`` are what is being retried right now, by what it is ("shard …", "scan …");
-    ``last_read_s`` (monotonic) is the last successful read of any shard.
+    ``last_read_s`` (monotonic) is the last successful read of any shard, ``moved_s`` (monotonic)
+    the last time that the scan or a question about the table got an answer.
     """
 
     table: str
@@ -75,8 +76,11 @@ class TableProgress:
     records_sent: int = 0
     shards: dict[str, ShardProgress] = field(default_factory=dict)
     shards_waiting: int = 0
+    shards_closed: int = 0
     gaps: int = 0
+    throttles: int = 0
     last_read_s: float | None = None
+    moved_s: float | None = None
     troubles: dict[str, Trouble] = field(default_factory=dict)
     scan: ScanProgress | None = None
     """Of the scan that is under way."""
@@ -115,9 +119,16 @@ class TableProgress:
             return now_s - min(each.last_read_s for each in self.shards.values())
         return None if self.last_read_s is None else now_s - self.last_read_s
 
+    def progress_age_s(self, now_s: float) -> float | None:
+        """Time since the table moved last. In SYNC that is the last read, of every open shard."""
+        read_age_s = self.last_read_age_s(now_s) if self.state == "SYNC" else None
+        if read_age_s is not None or self.moved_s is None:
+            return read_age_s
+        return now_s - self.moved_s
+
     def row(self, *, task: int, now_s: float, is_blocked: bool) -> dict[str, object]:
         """For people to look at: JSON-able. ``is_blocked``: the task's buffer is full."""
-        age_s = self.last_read_age_s(now_s)
+        age_s, progress_age_s = self.last_read_age_s(now_s), self.progress_age_s(now_s)
         lag_s = self.lag_s()
         if lag_s is not None and age_s is not None and age_s > READ_AGE_USUAL_S:
             lag_s += age_s  # what has not been read cannot be known to be at the tip
@@ -133,8 +144,11 @@ class TableProgress:
             "lag_s": None if lag_s is None else round(lag_s, 3),
             "shards_open": len(self.shards),
             "shards_waiting": self.shards_waiting,
+            "shards_closed": self.shards_closed,
             "gaps": self.gaps,
+            "throttles": self.throttles,
             "last_read_age_s": None if age_s is None else round(age_s, 3),
+            "progress_age_s": None if progress_age_s is None else round(progress_age_s, 3),
             "scan": None if self.scan is None else self.scan.row(now_s),
         }
 
@@ -175,11 +189,17 @@ class TableScope:
 
         result = await backoff.retry(attempt, clock=self.clock, policy=policy, on_retry=on_retry)
         self.clear_trouble(what)
+        self.move()
         return result
+
+    def move(self) -> None:
+        """Show that the table makes progress."""
+        self.progress.moved_s = self.clock.monotonic()
 
     def report_trouble(self, what: str, error: Exception, attempt: int) -> None:
         """Show that something is being retried; logged when it lasts: attempts 4, 8, 16 …"""
         self.progress.troubles[what] = Trouble(f"{what}: {error}", attempt)
+        self.progress.throttles += isinstance(error, ThrottledError)
         if attempt >= _LOG_FROM_ATTEMPT and attempt & (attempt - 1) == 0:
             _log.warning("retrying", table=self.table, what=what, attempt=attempt, error=str(error))
 

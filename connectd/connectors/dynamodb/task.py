@@ -28,7 +28,7 @@ from connectd.errors import ConfigError, FatalTaskError
 from connectd.model.cluster import Config
 from connectd.model.record import Emission, SourceOffset, SourcePartition
 from connectd.plugins.internal_topics import InternalTopics
-from connectd.plugins.spi import TaskContext
+from connectd.plugins.spi import BufferFill, TaskContext
 
 _log = structlog.get_logger(__name__)
 
@@ -62,7 +62,7 @@ def _by_table(
 
 
 class DynamoDbSourceTask:
-    """Implements ``plugins.spi.SourceTask`` and ``WatchesPauses``."""
+    """Implements ``plugins.spi.SourceTask``, ``WatchesPauses`` and ``HasBuffer``."""
 
     def __init__(self) -> None:
         self._context: TaskContext | None = None
@@ -94,7 +94,9 @@ class DynamoDbSourceTask:
         )
         stored = _by_table(context.offsets.all())
         for table in tables:
-            progress = TableProgress(table, settings.messages.topic(table))
+            progress = TableProgress(
+                table, settings.messages.topic(table), moved_s=services.clock.monotonic()
+            )
             self._progress[table] = progress
             scope = TableScope(
                 config=settings,
@@ -159,6 +161,13 @@ class DynamoDbSourceTask:
             TableProgress.row, task=self._context.task, now_s=now_s, is_blocked=is_blocked
         )
         return [row(progress) for progress in self._progress.values()]
+
+    def buffer(self) -> BufferFill | None:
+        """See ``plugins.spi.HasBuffer``."""
+        if self._queue is None:
+            return None
+        statistics = self._queue.statistics()
+        return BufferFill(statistics.places_taken, statistics.places_max)
 
     def _on_table_failure(self, table: str, error: BaseException) -> None:
         assert self._context is not None

@@ -40,6 +40,7 @@ class Producer:
     """Acknowledges every page at once; ``sent`` are its records. Also lends itself."""
 
     sent: list[Encoded] = field(default_factory=list)
+    trouble: str = ""
 
     async def send(self, job: SendJob) -> None:
         page = job.encode()

@@ -345,17 +345,27 @@ async def test_progress_of_tables_is_merged_from_connector_and_tasks() -> None:
         answer = await plane.client.get("/connectd/connectors/s/tables")
         assert answer.json() == {
             "tables": [
-                {"table_name": "skipped", "reason": "no stream"},
-                {"table_name": "t0", "state": "SYNC"},
-                {"table_name": "t1", "state": "SYNC"},
+                {
+                    "table": "skipped",
+                    "state": "SKIPPED",
+                    "reason": "no stream",
+                    "degraded": False,
+                },
+                {"table": "t0", "state": "SYNC", "degraded": False},
+                {"table": "t1", "state": "SYNC", "degraded": False},
             ]
         }
         plane.probes["s"].latest(0).fail(ValueError("x"))
         await plane.settle()
         rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
         assert rows[1:] == [
-            {"table_name": "t0", "state": "FAILED", "reason": "the task has failed: x"},
-            {"table_name": "t1", "state": "SYNC"},
+            {
+                "table": "t0",
+                "state": "FAILED",
+                "reason": "the task has failed: x",
+                "degraded": True,
+            },
+            {"table": "t1", "state": "SYNC", "degraded": False},
         ]
         answer = await plane.client.get("/connectd/connectors/none/tables")
         assert (answer.status, answer.message) == (404, "Connector none not found")

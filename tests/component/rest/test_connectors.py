@@ -309,7 +309,8 @@ async def test_a_broker_that_does_not_take_the_record_is_an_error_in_kafkas_word
                 "Error writing target state to Kafka",
             ),
         ]:
-            assert (answer.status, answer.message) == (500, text)
+            told = f"{text}: no leader for connect-configs-0"
+            assert (answer.status, answer.message) == (500, told)
         assert await plane.states("s") == ("RUNNING", ["RUNNING"])
 
 

@@ -225,7 +225,7 @@ async def test_what_the_connector_refuses_is_not_written() -> None:
 
 
 @virtual
-async def test_a_broker_that_is_away_is_told_in_kafkas_words() -> None:
+async def test_a_broker_that_is_away_is_told_in_kafkas_words_and_why() -> None:
     async def away(*args: object) -> None:
         raise RetriableError("no broker")
 
@@ -243,20 +243,20 @@ async def test_a_broker_that_is_away_is_told_in_kafkas_words() -> None:
         answer = await plane.client.patch("/connectors/s/offsets", body)
         assert (answer.status, answer.message) == (
             500,
-            "Failed to modify offsets for source connector s",
+            "Failed to modify offsets for source connector s: no broker",
         )
         plane.offsets.put = put  # type: ignore[method-assign]
         plane.offsets.refresh = away  # type: ignore[method-assign]
         answer = await plane.client.get("/connectors/s/offsets")
         assert (answer.status, answer.message) == (
             500,
-            "Failed to retrieve offsets for source connector s",
+            "Failed to retrieve offsets for source connector s: no broker",
         )
         answer = await plane.client.patch("/connectors/s/offsets", body)
         assert (answer.status, answer.message) == (
             500,
             "Timed out while trying to read to the end of the offsets topic prior to modifying "
-            "offsets for source connector s",
+            "offsets for source connector s: no broker",
         )
 
 

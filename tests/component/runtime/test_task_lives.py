@@ -195,7 +195,7 @@ async def test_the_tables_of_a_paused_task_say_so() -> None:
 
         async def row() -> tuple[object, object]:
             rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
-            (found,) = [row for row in rows if row["table_name"] == "t0"]
+            (found,) = [row for row in rows if row.get("table") == "t0"]
             return found["state"], found.get("reason")
 
         assert await row() == ("SYNC", None)

@@ -17,14 +17,14 @@ from tests.unit.aws.doubles import LoopbackServer, Reply, Request
 ROLE = "arn:aws:iam::999988887777:role/reader"
 STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/orders/stream/2024-05-01T10:00:00.000"
 
-_ASSUMED = """<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
-<AssumeRoleResult><AssumedRoleUser>
+_ASSUMED = """<{action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+<{action}Result><AssumedRoleUser>
 <AssumedRoleId>AROA:connectd</AssumedRoleId>
 <Arn>arn:aws:sts::999988887777:assumed-role/reader/connectd</Arn></AssumedRoleUser>
 <Credentials><AccessKeyId>ASIA{number}</AccessKeyId><SecretAccessKey>secret{number}</SecretAccessKey>
 <SessionToken>token-{number}</SessionToken><Expiration>{expiration}</Expiration></Credentials>
-</AssumeRoleResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata>
-</AssumeRoleResponse>"""
+</{action}Result><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata>
+</{action}Response>"""
 
 _REFUSED = """<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error>
 <Type>Sender</Type><Code>AccessDenied</Code><Message>{message}</Message></Error>
@@ -70,6 +70,10 @@ class FakeCloud(LoopbackServer):
         self.refusals = 0
         self.assumed: list[dict[str, str]] = []
 
+    def accept(self, token: str) -> None:
+        """Know a session token that somebody else gives away."""
+        self._ends[token] = float("inf")
+
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> Reply | None:
         if request.operation:
             return self._json(request)
@@ -83,7 +87,8 @@ class FakeCloud(LoopbackServer):
         end_s = self._clock.wall_s() + self._lifetime_s
         self._ends[f"token-{number}"] = end_s
         expiration = datetime.fromtimestamp(end_s, UTC).isoformat().replace("+00:00", "Z")
-        return Reply(_ASSUMED.format(number=number, expiration=expiration).encode())
+        answer = _ASSUMED.format(action=form["Action"], number=number, expiration=expiration)
+        return Reply(answer.encode())
 
     def _json(self, request: Request) -> Reply:
         if self.broken:
@@ -99,5 +104,6 @@ class FakeCloud(LoopbackServer):
 
 
 def signer_of(request: Request) -> str:
-    """The access key id that a request was signed with."""
-    return request.headers["authorization"].partition("Credential=")[2].partition("/")[0]
+    """The access key id that a request was signed with; empty: it was not."""
+    authorization = request.headers.get("authorization", "")
+    return authorization.partition("Credential=")[2].partition("/")[0]

@@ -34,6 +34,8 @@ def test_equal_effective_settings_share_a_producer_until_the_last_one_goes(
         assert one is other
         assert apart is not one
         assert len(pool.statistics()) == 2
+        by_client = pool.statistics_by_client()
+        assert {name: len(found) for name, found in by_client.items()} == {"w": 2}
         await pool.release(one, deadline_s=DEADLINE_S)
         assert one.statistics().is_usable
         await pool.release(one, deadline_s=DEADLINE_S)

@@ -337,14 +337,17 @@ class TestABrokerThatIsAway:
             await bench.send(page(1))
             await bench.settle()
             seen = [bench.producer.statistics().is_available]
+            assert bench.producer.trouble == ""
             cluster.go_away()
             await bench.send(page(1))
             while bench.producer.statistics().is_available:
                 await bench.producer.flush(0.02)
             seen.append(bench.producer.statistics().is_available)
+            assert "Kafka does not answer: " in bench.producer.trouble
             cluster.come_back()
             await bench.settle()
             seen.append(bench.producer.statistics().is_available)
+            assert bench.producer.trouble == ""
             await bench.producer.close(DEADLINE_S)
             return seen
 

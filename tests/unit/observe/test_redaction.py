@@ -163,3 +163,48 @@ def test_nesting_is_cut() -> None:
 )
 def test_whatever_comes_out_can_be_rendered_as_json(value: object) -> None:
     json.dumps(redact_field("field", value))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("POST http://u:p4ss@host:81/x", f"POST http://{HIDDEN}@host:81/x"),
+        ("see https://token@host", f"see https://{HIDDEN}@host"),
+        ("http://a:b@h,http://c:d@i", f"http://{HIDDEN}@h,http://{HIDDEN}@i"),
+        ("mail x@y, see http://host/a@b?c=d@e", "mail x@y, see http://host/a@b?c=d@e"),
+    ],
+)
+def test_a_login_in_a_url_is_hidden(text: str, shown: str) -> None:
+    assert redact_text(text) == shown
+
+
+def test_passwords_of_urls_are_found_as_they_are_spelt_and_meant() -> None:
+    text = "http://u:p%40ss@h,http://host:80/path,https://v:w@i"
+    assert redaction.url_passwords(text) == ["p%40ss", "p@ss", "w"]
+
+
+def test_an_element_with_a_telling_name_is_hidden() -> None:
+    """As STS gives keys, before anybody could register them."""
+    text = "<Credentials><SecretAccessKey>abc</SecretAccessKey><Region>eu</Region></Credentials>"
+    assert redact_text(text) == (
+        f"<Credentials><SecretAccessKey>{HIDDEN}</SecretAccessKey><Region>eu</Region></Credentials>"
+    )
+
+
+def test_secrets_that_pass_are_hidden_for_two_sets_and_push_nothing_out() -> None:
+    redaction.register_secret("stays-for-ever")
+    passing = redaction.PassingSecrets()
+    for number in range(redaction.SECRETS_MAX):
+        passing.replace([f"token-{number}"])
+        passing.replace([f"token-{number}"])
+    last = redaction.SECRETS_MAX - 1
+    assert redact_text(f"token-{last} token-{last - 1}") == f"{HIDDEN} {HIDDEN}"
+    assert redact_text("token-7") == "token-7"
+    assert redact_text("stays-for-ever") == HIDDEN
+
+
+def test_a_secret_of_two_sets_stays_while_one_of_them_is_kept() -> None:
+    passing = redaction.PassingSecrets()
+    for secrets in (["same-key", "token-1"], ["same-key", "token-2"], ["same-key", "token-3"]):
+        passing.replace(secrets)
+    assert redact_text("same-key token-1 token-2") == f"{HIDDEN} token-1 {HIDDEN}"

@@ -36,6 +36,7 @@ from connectd.model.states import LifecycleEvent
 from connectd.pipeline.encoding import Converters
 from connectd.pipeline.source_task import RunnerSettings, SourceTaskRunner
 from connectd.pipeline.tolerance import ErrorPolicy
+from connectd.pipeline.tracing import TaskTracing
 from connectd.plugins.spi import Converter, SourceTask, TaskContext, WorkerServices
 from tests.kit.virtual_time import run_virtual
 from tests.unit.pipeline.pages import InlineEncoder, Registry
@@ -152,6 +153,7 @@ class HeldProducer:
 
     sent: list[tuple[SendJob, Encoded | ConnectdError]] = field(default_factory=list)
     waiting: list[SendJob] | None = None
+    trouble: str = ""
 
     async def send(self, job: SendJob) -> None:
         if self.waiting is None:
@@ -244,6 +246,7 @@ class Rig:
         starts_paused: bool = False,
         writer: ListWriter | None = None,
         value: Registry | None = None,
+        tracing: TaskTracing | None = None,
     ) -> None:
         self.task = ScriptedTask(script)
         self.producer = HeldProducer()
@@ -272,6 +275,7 @@ class Rig:
             on_topic=self.topics.append,
             on_tail_left=lambda: self.tails_left.append("tail"),
             encoder=InlineEncoder(),
+            tracing=tracing,
         )
         self._jobs = JobGroup("rig", on_failure=self._on_failure)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 import socket
 import threading
@@ -156,3 +157,18 @@ def test_a_thread_that_waits_is_told_from_one_that_runs() -> None:
     finally:
         release.set()
         waiting.join()
+
+
+def test_how_late_the_loop_was_is_remembered_for_a_while() -> None:
+    async def run() -> float:
+        async with watched(Limits(waiting_s=60.0, working_s=60.0)) as watch:
+            assert math.isnan(LoopWatch().lateness_max_s())
+            loop = asyncio.get_running_loop()
+            busy_until_s = loop.time() + 3 * loop_watch.PULSE_S
+            while loop.time() < busy_until_s:
+                pass
+            while math.isnan(watch.lateness_max_s()):  # noqa: ASYNC110  a timer's doing
+                await asyncio.sleep(loop_watch.PULSE_S)
+            return watch.lateness_max_s()
+
+    assert asyncio.run(asyncio.wait_for(run(), GENEROUS_S)) >= loop_watch.PULSE_S

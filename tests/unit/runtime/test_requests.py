@@ -182,13 +182,18 @@ async def test_who_gives_up_while_waiting_for_a_turn_does_not_keep_it() -> None:
         pass
 
 
-def test_temporary_errors_of_a_store_get_the_text_that_clients_know() -> None:
+def test_temporary_errors_of_a_store_get_the_text_that_clients_know_and_their_own() -> None:
     with (
-        pytest.raises(RequestFailedError, match=r"^Error writing$") as caught,
+        pytest.raises(RequestFailedError, match=r"^Error writing: no broker$") as caught,
         failing_with("Error writing"),
     ):
         raise RetriableError("no broker")
     assert isinstance(caught.value.__cause__, RetriableError)
+    with (
+        pytest.raises(RequestFailedError, match=r"^Error writing x to Kafka$"),
+        failing_with("Error writing x"),
+    ):
+        raise RetriableError("Error writing x to Kafka")
     with pytest.raises(ValueError, match="other"), failing_with("Error writing"):
         raise ValueError("other")
 

@@ -10,6 +10,7 @@ import pytest
 from connectd.model.cluster import Config
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import Emission
+from connectd.plugins.containment import EscapeError
 from connectd.plugins.spi import TaskContext
 from connectd.runtime.watched_task import WatchedTask
 
@@ -53,4 +54,16 @@ def test_a_task_that_breaks_over_a_pause_fails_when_it_is_polled_next() -> None:
     assert asyncio.run(watched.poll()) == []
     watched.set_running(False)
     with pytest.raises(RuntimeError, match="once is enough"):
+        asyncio.run(watched.poll())
+
+
+class Leaving(Plain):
+    def set_running(self, is_running: bool) -> None:
+        raise SystemExit(3)
+
+
+def test_a_task_that_tries_to_end_the_worker_over_a_pause_fails_alone() -> None:
+    watched = WatchedTask(Leaving(), ID)
+    watched.set_running(False)
+    with pytest.raises(EscapeError, match="SystemExit"):
         asyncio.run(watched.poll())

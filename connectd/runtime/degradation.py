@@ -1,0 +1,36 @@
+"""Tables that make no progress although they should: degraded, and nothing restarts for it.
+
+A worker may be alive, its task RUNNING, and a table may stand still for days (field case P07). What
+the table does is known to its connector, which shows it in rows (``spi.SourceTask.tables``); here
+they are judged, for REST, metrics and readiness alike. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+STILL_S: Final = 300.0
+"""Default of ``connectd.table.degraded.ms``: far longer than any pause between two reads."""
+
+_MAY_STAND_STILL: Final = frozenset({"PAUSED", "DELAYED", "SKIPPED", "STOPPED"})
+"""States in which nothing is expected to move."""
+
+
+def is_degraded(row: Mapping[str, object], still_s: float) -> bool:
+    """Whether the table has failed, or has not moved for longer than that.
+
+    A row without ``progress_age_s`` is believed to move.
+    """
+    state, age_s = row.get("state"), row.get("progress_age_s")
+    if state == "FAILED":
+        return True
+    return state not in _MAY_STAND_STILL and isinstance(age_s, int | float) and age_s > still_s
+
+
+def judged(row: Mapping[str, object], still_s: float) -> dict[str, object]:
+    """The row as people see it: with ``degraded``, and a reason for that if it has none itself."""
+    shown = {**row, "degraded": is_degraded(row, still_s)}
+    if shown["degraded"] and not row.get("reason") and row.get("state") != "FAILED":
+        shown["reason"] = f"no progress for {row.get('progress_age_s')} s"
+    return shown

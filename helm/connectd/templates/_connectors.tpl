@@ -1,0 +1,55 @@
+{{/* The pod of the Job that brings the connectors of the group to what the values say. */}}
+{{- define "connectd.connectorsPod" -}}
+{{- $port := int .Values.rest.port -}}
+restartPolicy: Never
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- include "connectd.placement" . }}
+containers:
+  - name: connectors
+    image: {{ include "connectd.image" . }}
+    imagePullPolicy: {{ .Values.image.pullPolicy }}
+    command: [connectd]
+    args:
+      - connectors
+      - apply
+      - --url
+      - {{ printf "%s://%s.%s.svc:%d" .Values.rest.scheme (include "connectd.name" .) .Release.Namespace $port }}
+      - --deadline
+      - {{ int .Values.connectors.deadlineSeconds | quote }}
+      {{- if eq .Values.connectors.unlisted "delete" }}
+      - --delete-unlisted
+      {{- end }}
+      - /etc/connectd/connectors
+    env:
+      - name: HOME
+        value: /tmp
+      {{- with .Values.connectors.caSecret }}
+      - name: SSL_CERT_FILE
+        value: /etc/connectd/ca/ca.crt
+      {{- end }}
+      {{- with .Values.connectors.loginSecret }}
+      - name: CONNECTD_USER
+        valueFrom: {secretKeyRef: {name: {{ . }}, key: username}}
+      - name: CONNECTD_PASSWORD
+        valueFrom: {secretKeyRef: {name: {{ . }}, key: password}}
+      {{- end }}
+    securityContext: {{- toYaml .Values.securityContext | nindent 6 }}
+    resources: {{- toYaml .Values.connectors.resources | nindent 6 }}
+    volumeMounts:
+      - {name: tmp, mountPath: /tmp}
+      - {name: connectors, mountPath: /etc/connectd/connectors, readOnly: true}
+      {{- if .Values.connectors.caSecret }}
+      - {name: ca, mountPath: /etc/connectd/ca, readOnly: true}
+      {{- end }}
+volumes:
+  - name: tmp
+    emptyDir: {}
+  - name: connectors
+    configMap: {name: {{ include "connectd.name" . }}-connectors}
+  {{- with .Values.connectors.caSecret }}
+  - name: ca
+    secret: {secretName: {{ . }}, defaultMode: 0440}
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,1 @@
+"""The dashboard in a real browser: on a real worker, and on answers that a test makes up."""

@@ -1,0 +1,1 @@
+"""The container images, as far as they can be checked without an engine that builds them."""

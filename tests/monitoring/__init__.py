@@ -1,0 +1,1 @@
+"""Alert rules and dashboards, as Prometheus and Grafana read them."""

@@ -1,0 +1,1 @@
+"""Who may, and what stays secret: whole workers among locked parts."""

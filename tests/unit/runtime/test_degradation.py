@@ -1,0 +1,42 @@
+"""Which tables stand still although they should move."""
+
+from __future__ import annotations
+
+import pytest
+
+from connectd.runtime.degradation import is_degraded, judged
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"state": "SYNC", "progress_age_s": 301}, True),
+        ({"state": "SYNC", "progress_age_s": 300.0}, False),
+        ({"state": "SYNC", "progress_age_s": None}, False),
+        ({"state": "SYNC"}, False),
+        ({"state": "INIT_SYNC", "progress_age_s": 1e9}, True),
+        ({"state": "DISCOVERY", "progress_age_s": 1e9}, True),
+        ({"state": "PAUSED", "progress_age_s": 1e9}, False),
+        ({"state": "DELAYED", "progress_age_s": 1e9}, False),
+        ({"state": "SKIPPED", "progress_age_s": 1e9}, False),
+        ({"state": "FAILED", "progress_age_s": 0.0}, True),
+        ({"state": "FAILED"}, True),
+        ({"state": "SYNC", "progress_age_s": "long"}, False),
+        ({}, False),
+    ],
+)
+def test_a_row_is_judged_by_its_state_and_its_age(row: dict[str, object], expected: bool) -> None:
+    assert is_degraded(row, 300.0) is expected
+
+
+def test_a_degraded_row_says_why() -> None:
+    still = {"state": "SYNC", "progress_age_s": 301.5, "reason": ""}
+    assert judged(still, 300.0) == {
+        **still,
+        "degraded": True,
+        "reason": "no progress for 301.5 s",
+    }
+    throttled = {**still, "reason": "throttled"}
+    assert judged(throttled, 300.0) == {**throttled, "degraded": True}
+    moving = {"state": "SYNC", "progress_age_s": 1.0, "reason": ""}
+    assert judged(moving, 300.0) == {**moving, "degraded": False}
