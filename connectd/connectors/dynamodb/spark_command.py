@@ -25,7 +25,7 @@ from connectd.aio.child_process import ChildCommand, process_start
 from connectd.configdef import properties
 from connectd.configdef.spark_settings import SparkSettings
 from connectd.configdef.worker import ENV_PREFIX
-from connectd.connectors.dynamodb import scan_job
+from connectd.connectors.dynamodb import driver_words, scan_job
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.errors import ConfigError, ConnectdError, FatalTaskError, RetriableError
 
@@ -42,18 +42,6 @@ _OWN_AWS: Final = (
     "AWS_DEFAULT_PROFILE",
 )
 """Names of credentials that must not mix with those of a connector."""
-
-_SIGNS: Final = (
-    # What the driver's last lines say, what that means, whether another start may help.
-    ("JAVA_HOME is not set", "no Java was found; install Java 17 or set spark.java.home", False),
-    ("UnsupportedClassVersionError", "this Java is too old for Spark, which needs 17", False),
-    ("Could not find valid SPARK_HOME", "spark-submit finds no Spark beside it", False),
-    ("Could not parse Master URL", "spark.master is not one that Spark knows", False),
-    ("No module named 'connectd", "the driver's Python has no connectd", False),
-    ("No module named 'pyspark", "the driver's Python has no pyspark", False),
-    ("All masters are unresponsive", "the Spark master cannot be reached", True),
-    ("Failed to connect to master", "the Spark master cannot be reached", True),
-)
 
 
 @dataclass(frozen=True)
@@ -150,23 +138,21 @@ def remove_stale_files(parent: Path) -> None:
 def verdict(code: int, tail: list[str], settings: SparkSettings) -> ConnectdError:
     """What it means that a driver has ended so, without a word; see ``DriverStarter``."""
     ended = f"was ended by signal {-code}" if code < 0 else f"has ended with exit code {code}"
-    known = _known(tail)
-    if known is None:
-        last = f": {tail[-1]}" if tail else ""
-        return RetriableError(f"the Spark driver {ended}{last}")
+    means = driver_words.meaning(tail)
+    if means is None:
+        line = driver_words.telling_line(tail)
+        return RetriableError(f"the Spark driver {ended}{f': {line}' if line else ''}")
     message = f"the Spark driver {ended}: {explanation(tail, settings)}"
-    return RetriableError(message) if known[1] else FatalTaskError(message)
+    return RetriableError(message) if means.is_retriable else FatalTaskError(message)
 
 
 def explanation(tail: list[str], settings: SparkSettings) -> str:
     """What the last lines of a driver mean, in plain words; "" when that is not known."""
-    known = _known(tail)
-    return "" if known is None else f"{known[0]} (spark.master is {settings.master})"
-
-
-def _known(tail: list[str]) -> tuple[str, bool] | None:
-    text = "\n".join(tail)
-    return next(((means, retriable) for sign, means, retriable in _SIGNS if sign in text), None)
+    means = driver_words.meaning(tail)
+    if means is None:
+        return ""
+    quoted = f": {means.line}" if means.line else ""
+    return f"{means.text} (spark.master is {settings.master}){quoted}"
 
 
 def _environment(

@@ -243,13 +243,14 @@ async def test_work_that_began_ahead_is_under_way_while_the_loop_is_busy() -> No
         return 7
 
     async with Ahead[int]() as ahead:
-        assert not ahead.has_begun
+        begun = [ahead.has_begun]
         await ahead.begin(ask())
         steps.append("busy")
-        assert ahead.has_begun
+        begun.append(ahead.has_begun)
         assert await ahead.take() == 7
-        assert not ahead.has_begun
+        begun.append(ahead.has_begun)
 
+    assert begun == [False, True, False]
     assert steps == ["asked", "busy"]
 
 

@@ -218,6 +218,40 @@ def test_what_workers_have_left_that_are_no_more_is_removed(private_tmp: Path) -
         (1, ["E All masters are unresponsive!", "x"], RetriableError, "cannot be reached"),
         (-9, ["the last line"], RetriableError, "was ended by signal 9: the last line"),
         (2, [], RetriableError, "has ended with exit code 2"),
+        (
+            1,
+            ["/opt/bin/spark-class: line 97: CMD: bad array subscript"],
+            FatalTaskError,
+            "exit code 1: the Java that was found does not run Spark's launcher",
+        ),
+        (
+            1,
+            [
+                'Exception in thread "main" java.io.IOException: Cannot run program "/nope/py": '
+                "error=2, No such file or directory",
+                "\tat java.base/java.lang.ProcessBuilder.start(ProcessBuilder.java:1143)",
+                "Caused by: java.io.IOException: error=2, No such file or directory",
+                "\t... 15 more",
+            ],
+            FatalTaskError,
+            'Cannot run program "/nope/py"',
+        ),
+        (
+            1,
+            ['java.io.IOException: Cannot run program "python3": error=12, Cannot allocate memory'],
+            RetriableError,
+            "Cannot allocate memory",
+        ),
+        (
+            1,
+            [
+                'Exception in thread "main" org.apache.spark.SparkException: Master must either be '
+                "yarn or start with spark, k8s, or local",
+                "\tat org.apache.spark.deploy.SparkSubmit.main(SparkSubmit.scala)",
+            ],
+            FatalTaskError,
+            "exit code 1: spark.master is not one that Spark knows",
+        ),
     ],
 )
 def test_an_end_without_a_word_is_understood_by_the_last_lines(
