@@ -106,11 +106,15 @@ class Exposition:
     def __init__(self, dialects: Iterable[Dialect] = Dialect) -> None:
         """``dialects``: whose names are written beside the metrics' own."""
         self._dialects = frozenset(dialects)
-        self._samples: dict[Metric, list[tuple[str, Value]]] = {}
+        # Texts, not pairs: thousands of pairs would call the garbage collector in.
+        self._samples: dict[Metric, list[str]] = {}
 
     def add(self, metric: Metric, labels: str, value: Value) -> None:
         """A number; ``labels`` as of ``label_text``."""
-        self._samples.setdefault(metric, []).append((labels, value))
+        samples = self._samples.get(metric)
+        if samples is None:
+            samples = self._samples[metric] = []
+        samples.append(f"{labels} {value_text(value)}\n")
 
     def add_all(self, group: MetricGroup, labels: str, numbers: Mapping[str, Value]) -> None:
         """Numbers of a group by their short names, all with the same labels."""
@@ -126,11 +130,10 @@ class Exposition:
         parts: list[str] = []
         lines = 0
         for metric, samples in self._samples.items():
-            texts = [f"{labels} {value_text(value)}\n" for labels, value in samples]
             for name in self._names(metric):
                 parts.append(_head(name, metric))
-                parts.extend([name + text for text in texts])
-                lines += len(texts)
+                parts.extend([name + sample for sample in samples])
+                lines += len(samples)
                 if lines >= _BREATH_LINES:
                     lines = 0
                     await asyncio.sleep(0)

@@ -89,13 +89,16 @@ def test_gaps_and_troubles_are_said_in_words(dashboard: Dashboard, api: Scripted
         "c",
         table("lossy", gaps=2),
         table("slow", reason="shard 7: throttled (attempt 6)", last_read_age_s=75.0),
-        table("odd", "SKIPPED", reason="its stream is disabled"),
+        table("odd", "SKIPPED", reason="its stream is disabled", items_scanned=1),
+        table("deaf", lag_s=None, shards_open=0, last_read_age_s=None),
     )
     api.open(dashboard)
     expect(dashboard.row("lossy")).to_contain_text("2 gaps: changes were lost")
     expect(dashboard.row("slow")).to_contain_text("shard 7: throttled (attempt 6)")
     expect(dashboard.row("slow")).to_contain_text("last read 75 s ago")
     expect(dashboard.row("odd")).to_contain_text("its stream is disabled")
+    expect(dashboard.row("odd").locator(".scan")).to_have_text("1 item")
+    expect(dashboard.row("deaf")).to_contain_text("no shard is read now")
 
 
 def test_rows_of_another_plugin_need_nothing_but_a_name_and_a_state(

@@ -177,16 +177,19 @@ class Scan {
   }
 
   #words({ isRunning, items, share, left }) {
-    if (!isRunning) return items > 0 ? `${integer(items)} items` : "–";
+    if (!isRunning) return items > 0 ? counted(items, "item") : "–";
     if (share === null) return "of unknown size";
     const eta = left === null ? "" : `, about ${duration(left)} left`;
     return `${Math.floor(share * 100)} %${eta}`;
   }
 
   #details({ items, estimated, share, speed, engine }) {
-    const of = share === null ? "" : ` of about ${integer(estimated)}`;
-    const rate = speed > 0 ? `, ${integer(Math.round(speed))}/s` : "";
-    return `${integer(items)}${of} items${rate}${engine === "spark" ? ", by Spark" : ""}`;
+    const parts = [share === null
+      ? counted(items, "item")
+      : `${integer(items)} of about ${counted(estimated, "item")}`];
+    if (speed > 0) parts.push(`${integer(Math.round(speed))}/s`);
+    if (engine === "spark") parts.push("by Spark");
+    return parts.join(", ");
   }
 }
 
@@ -204,9 +207,10 @@ class Lag {
     showText(this.details, this.#details(table));
   }
 
-  #details({ shardsOpen, shardsWaiting, readAge }) {
+  #details({ state, shardsOpen, shardsWaiting, readAge }) {
     const parts = [];
     if (shardsOpen > 0) parts.push(counted(shardsOpen, "shard"));
+    if (shardsOpen === 0 && state === "SYNC") parts.push("no shard is read now");
     if (shardsWaiting > 0) parts.push(`${integer(shardsWaiting)} waiting`);
     if (readAge !== null && readAge > READ_AGE_USUAL_S) parts.push(`last read ${duration(readAge)} ago`);
     return parts.join(", ");
