@@ -8,7 +8,7 @@ column             attribute values
 string             S; N as its digits
 decimal(p, s)      N that needs no rounding
 tinyint … bigint   N without a fraction, within the type's range
-float, double      N, rounded to the type as everywhere
+float, double      N, rounded to the type's digits, within its range
 binary             B
 boolean            BOOL
 array<…>           L; SS, NS, BS with their elements
@@ -17,7 +17,8 @@ struct<…>          M; members that the struct does not name are left out
 =================  ==============================================================================
 
 ``NULL`` and an attribute that is not there are null. Everything else does not fit: an error that
-names key and attribute, or null in permissive mode. A value is never changed silently. Pure.
+names key and attribute, or null in permissive mode. A value is never changed silently: a number
+that is too large or too small for a float is neither infinite nor 0. Pure.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from __future__ import annotations
 import base64
 import binascii
 import decimal
+import math
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -83,6 +86,11 @@ class ItemColumns:
         for field in schema.fields:
             if field.name != item_column:
                 converter(field.dataType, field.name)
+            elif not isinstance(field.dataType, types.StringType):
+                raise ConfigError(
+                    f"the column {field.name} takes whole items (option itemColumn) and has the "
+                    f"type {field.dataType.simpleString()}; declare it as string"
+                )
 
     def columns(self, items: Sequence[bytes]) -> list[list[object]]:
         """One list per column, in the order of the schema.
@@ -124,9 +132,15 @@ class ItemColumns:
         return (
             f"table {self._table}, key {key}: attribute {field.name}{misfit.path} has "
             f"{misfit.found}, which does not fit the column {field.name} "
-            f"{field.dataType.simpleString()}; change the column (a string takes every number), or "
-            "set the option mode to permissive to read null instead"
+            f"{field.dataType.simpleString()}; {_advice(field)}"
         )
+
+
+def _advice(field: types.StructField) -> str:
+    change = "change the column (a string takes every number)"
+    if field.nullable:
+        return f"{change}, or set the option mode to permissive to read null instead"
+    return f"declare it without NOT NULL to read null where there is no value, or {change}"
 
 
 def converter(kind: types.DataType, name: str) -> Convert:
@@ -202,17 +216,32 @@ def _boolean(letter: str, content: Any) -> object:
     return content
 
 
-def _double(letter: str, content: Any) -> object:
-    return float(_number(letter, content))
+def _floating(form: str, least: float) -> Convert:
+    """A binary number; ``form`` is ``struct``'s, ``least`` the smallest one with all its digits."""
+
+    def convert(letter: str, content: Any) -> object:
+        number = _number(letter, content)
+        try:
+            (found,) = struct.unpack(form, struct.pack(form, float(number)))
+        except OverflowError:
+            raise _misfit(letter, content) from None
+        if math.isinf(found) or (number and abs(found) < least):
+            raise _misfit(letter, content)
+        return found
+
+    return convert
 
 
 def _number(letter: str, content: Any) -> decimal.Decimal:
     if letter != "N":
         raise _misfit(letter, content)
     try:
-        return _EXACT.create_decimal(content)
-    except (decimal.InvalidOperation, TypeError):
+        number = _EXACT.create_decimal(content)
+    except (decimal.InvalidOperation, TypeError, ValueError):
         raise _misfit(letter, content) from None
+    if not number.is_finite():
+        raise _misfit(letter, content)
+    return number
 
 
 def _whole_number(bits: int) -> Convert:
@@ -291,6 +320,6 @@ _SIMPLE: Final[dict[type[types.DataType], Convert]] = {
     types.StringType: _string,
     types.BinaryType: _binary,
     types.BooleanType: _boolean,
-    types.DoubleType: _double,
-    types.FloatType: _double,
+    types.DoubleType: _floating("<d", 2.0**-1022),
+    types.FloatType: _floating("<f", 2.0**-126),
 }

@@ -27,7 +27,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
-from connectd.connectors.dynamodb import scan_job, scan_lease, scan_reports
+from connectd.connectors.dynamodb import driver_words, scan_job, scan_lease, scan_reports
 from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
 from connectd.errors import ConfigError
@@ -146,10 +146,11 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
             raise OSError(f"it has ended at once, with master {conf.get('spark.master')}")
     except (Py4JError, PySparkException, OSError, ValueError) as error:
         text = _java_text(error)
+        means = driver_words.meaning([text])
         raise _StartError(
             f"starting Spark: {text}; check the master, that Java 17 or newer is found "
             "(JAVA_HOME), and the log of the driver",
-            retriable="Could not parse Master URL" not in text,
+            retriable=means is None or means.is_retriable,
         ) from error
     try:
         yield context

@@ -27,7 +27,7 @@ from connectd.connectors.dynamodb.reconcile_job import (
     FirstLook,
     ReconcileJob,
 )
-from connectd.connectors.dynamodb.reconciling import Compared, Counts
+from connectd.connectors.dynamodb.reconciling import Compared, Counts, owner_of
 from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, JOB_ENV, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
 from connectd.connectors.dynamodb.second_look import Candidate
@@ -151,7 +151,7 @@ def _tallied(rows: Iterable[Row], kept: int) -> Iterator[tuple[dict[str, int], l
         candidate = _candidate(row)
         if candidate.expected is not None:
             count("items")
-        if candidate.found is not None:
+        if candidate.found is not None and owner_of(candidate.found) is None:
             count("keys")
         kind = candidate.kind
         if kind is not None:

@@ -109,10 +109,8 @@ class Sides:
             records = foreign = 0
             for record in _records(dict(consumer), topic, partition, end):
                 records += 1
-                state = states.read(topic, record.value())
-                if state.table is not None and state.table != job.table:
-                    foreign += 1
-                    continue
+                state = states.found(topic, record.value())
+                foreign += states.is_foreign(state)
                 key, (_, timestamp_ms) = record.key(), record.timestamp()
                 yield (
                     reconciling.key_id(topic, key), topic, key, state.digest,
@@ -126,7 +124,9 @@ class Sides:
 def _states(job: ScanJob) -> StateReader:
     converter = chunk_tools.make_converters(job).value
     return StateReader(
-        reconciling.decoder(converter), plain_documents=job.envelope.document == "plain"
+        reconciling.decoder(converter),
+        job.table,
+        plain_documents=job.envelope.document == "plain",
     )
 
 

@@ -73,17 +73,19 @@ class SparkLook:
             stack.callback(spark_command.remove_files, files)
             (files / JOB_FILE).write_bytes(reconcile.to_json())  # the directory is private
             command = spark_command.command(parts, self.settings, self.job, files, os.environ)
-            await self._run(command, on_started)
+            await self._run(command, files, on_started)
             return FirstLook.from_json((files / RESULT_FILE).read_bytes())
 
     async def _run(
-        self, command: child_process.ChildCommand, on_started: Callable[[str], None]
+        self, command: child_process.ChildCommand, files: Path, on_started: Callable[[str], None]
     ) -> None:
         last: Failed | Finished | None = None
         async with child_process.running(command, grace_s=GRACE_S) as child:
             async for line in child.lines():
                 match scan_reports.from_line(line):
                     case Started(spark, master, _):
+                        for each in files.iterdir():  # everybody has read them by now
+                            each.unlink()
                         on_started(f"Spark {spark} ({master}) compares")
                     case Failed() | Finished() as report:
                         last = report

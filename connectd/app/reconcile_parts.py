@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,9 +13,11 @@ from connectd.app.expected_records import ExpectedRecords
 from connectd.app.reconcile_on_spark import SparkLook
 from connectd.connectors.dynamodb import reconciling
 from connectd.connectors.dynamodb.export_pages import ExportReading
-from connectd.connectors.dynamodb.reconciling import KeyReader, StateReader
+from connectd.connectors.dynamodb.reconciling import StateReader
+from connectd.connectors.dynamodb.record_keys import KeyReader
 from connectd.connectors.dynamodb.second_look import Candidate
 from connectd.connectors.dynamodb.table_reading import TableReading
+from connectd.errors import NotFoundError
 from connectd.kafka.following import OnRecords, TopicFollower
 from connectd.kafka.producer import PageProducer
 from connectd.model.record import RoutedRecord
@@ -32,12 +35,15 @@ OpenFollower = Callable[[str, OnRecords, Mapping[int, int] | None], TopicFollowe
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the caller wants. ``topics``: those to be read beside the ones that records go to."""
+    """What the caller wants. ``topics``: those to be read beside the ones that records go to.
+    ``removes_extra``: a repair also removes extra records that do not lead back to an item, or do
+    not name their table, on the user's word that they are no other table's."""
 
     settle_s: float
     shown: int
     topics: tuple[str, ...] = ()
     spill: Path | None = None
+    removes_extra: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,10 @@ class Parts:
     expected: ExpectedRecords
     states: StateReader
     keys: KeyReader
-    own_topic: str | None
-    """The topic without transforms; None where a transform may name another."""
+    topic: str
+    """The topic without transforms."""
+    may_be_routed: bool
+    """Whether a transform may name another one."""
     open_follower: OpenFollower
     open_producer: Callable[[], PageProducer]
     spark: SparkLook | None = None
@@ -82,3 +90,15 @@ def digest_of(parts: Parts, candidate: Candidate, now: Now) -> bytes | None:
     if record is None or reconciling.key_id(record.topic, record.key) != candidate.key_id:
         return None  # there is no item, or its record goes elsewhere now
     return parts.states.read(record.topic, record.value).digest
+
+
+@contextmanager
+def topic_named(topic: str) -> Iterator[None]:
+    """Says what it may mean that there is no such topic."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"topic {topic} does not exist: the connector has not written to it, or "
+            "kafka.topic.prefix, kafka.topic.map or the brokers are others than its own"
+        ) from error

@@ -26,7 +26,8 @@ from connectd.connectors.dynamodb.export_pages import ExportReading
 from connectd.connectors.dynamodb.offsets import TableState
 from connectd.connectors.dynamodb.opening import record_plan
 from connectd.connectors.dynamodb.plan import TablePlan
-from connectd.connectors.dynamodb.reconciling import KeyReader, StateReader
+from connectd.connectors.dynamodb.reconciling import StateReader
+from connectd.connectors.dynamodb.record_keys import KeyReader
 from connectd.connectors.dynamodb.source_api import TableDescription
 from connectd.connectors.dynamodb.table_reading import TableReading
 from connectd.errors import ConfigError
@@ -76,13 +77,21 @@ async def opened(
     ``on_spark``: Spark does the first look. ``export``: an export's name, instead of a scan.
 
     Raises:
-        ConfigError: worker or connector are not configured so that records could be made.
+        ConfigError: worker or connector are not configured so that records could be made, or the
+            wishes contradict one another.
         BrokerUnavailableError: no broker answers.
         AccessDeniedError, TableGoneError: the table cannot be read.
     """
+    if export is not None and wishes.removes_extra:
+        raise ConfigError(
+            "--repair-extra needs a scan: an export does not say what is in the table now; compare "
+            "without --export"
+        )
     registry = bundled.plugin_registry()
     config = await _resolved(subject.config, worker, registry)
     settings = _settings(subject.connector, config, registry)
+    if wishes.removes_extra:  # what a scan has not seen must not be there
+        settings = replace(settings, scan=replace(settings.scan, consistent_read=True))
     wiring = _Wiring(subject, worker, config, settings, registry)
     await wiring.admin.wait_broker(BROKER_S)
     pool = AwsClientPool(wiring.clock)
@@ -145,6 +154,7 @@ class _Wiring:
             expected=ExpectedRecords(plan, _info(self._subject, now_ms), converters, self.clock),
             states=StateReader(
                 reconciling.decoder(converters.value),
+                self._subject.table,
                 plain_documents=plan.envelope.document == "plain",
             ),
             keys=KeyReader(
@@ -152,7 +162,8 @@ class _Wiring:
                 reconciling.decoder(converters.key),
                 sanitise=plan.envelope.sanitises_names,
             ),
-            own_topic=None if converters.transforms else plan.topic,
+            topic=plan.topic,
+            may_be_routed=bool(converters.transforms),
             open_follower=self._follower,
             open_producer=self._producer,
             spark=self._spark(description, plan, now_ms) if on_spark else None,

@@ -9,6 +9,9 @@ Instead of the table a full export may be looked at first. Its picture is older 
 that much may differ which is in order; the second look, which asks the table itself, tells. What it
 cannot tell: that the topic lacks a change made after the export, for there both say the same.
 
+A topic may be shared with other tables. The last record of a key counts, whosever it is: what
+another table's record holds is no difference, or a conflict if this table has an item there.
+
 Nothing of this is known to a running worker: positions are not touched, and a repair's records
 stand among the worker's own. An item that changes between its reading and the acknowledgement may
 therefore be overtaken by its older state; the comparison that follows every repair says so.
@@ -16,12 +19,14 @@ therefore be overtaken by its older state; the comparison that follows every rep
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Final
 
 from connectd.aio.clock import iso_instant
+from connectd.app import reconcile_notes
+from connectd.app.reconcile_notes import CANDIDATES_MAX, Leftovers
 from connectd.app.reconcile_on_spark import SparkLook
 from connectd.app.reconcile_parts import (
     CHUNK_KEYS,
@@ -30,6 +35,7 @@ from connectd.app.reconcile_parts import (
     Wishes,
     digest_of,
     items_now,
+    topic_named,
 )
 from connectd.app.repairing import Repair
 from connectd.connectors.dynamodb import reconciling
@@ -45,18 +51,9 @@ from connectd.connectors.dynamodb.reconciling import (
     Report,
 )
 from connectd.connectors.dynamodb.second_look import Candidate, SecondLook
-from connectd.errors import (
-    AccessDeniedError,
-    ConfigError,
-    ConnectdError,
-    NotFoundError,
-)
+from connectd.errors import AccessDeniedError, ConfigError, ConnectdError, NotFoundError
 from connectd.kafka.following import TopicFollower
 from connectd.kafka.tailing import LogRecord
-
-CANDIDATES_MAX: Final = 200_000
-"""Keys that are looked at a second time: what a busy table changes in an hour, and 100 MB of
-memory. A topic that differs in more of them is not merely behind."""
 
 LOOK_AGAIN_S: Final = 1.0
 
@@ -87,18 +84,27 @@ class Reconciliation:
         Raises:
             ConnectdError: as ``compare``, or Kafka does not take the records.
         """
-        repaired: list[Repaired] = []
+        repaired, notes = Repaired(0, 0), []
 
-        async def mend(digests: DigestFile) -> None:
-            repair = Repair(self._parts, digests, self._on_progress)
-            repaired.append(await repair.run())
+        async def mend(comparison: _Comparison, digests: DigestFile) -> None:
+            nonlocal repaired
+            repair = Repair(
+                self._parts,
+                digests,
+                comparison,
+                self._on_progress,
+                removes_extra=self._wishes.removes_extra,
+            )
+            repaired = await repair.run()
+            if repair.overwritten:
+                notes.append(reconcile_notes.overwritten(repair.overwritten))
 
         report = await self._compare(mend)
-        if not repaired:
-            return replace(report, repaired=Repaired(0, 0))
-        return replace(await self._compare(None), repaired=repaired[0])
+        if not report.is_equal:
+            report = await self._compare(None)
+        return replace(report, repaired=repaired, notes=(*report.notes, *notes))
 
-    async def _compare(self, mend: Callable[[DigestFile], Awaitable[None]] | None) -> Report:
+    async def _compare(self, mend: Mend | None) -> Report:
         async with AsyncExitStack() as stack:
             digests = stack.enter_context(DigestFile(self._wishes.spill))
             comparison = _Comparison(
@@ -109,8 +115,7 @@ class Reconciliation:
             if mend is not None and not report.is_equal:
                 if comparison.denied is not None:
                     raise comparison.denied
-                await comparison.close()
-                await mend(digests)
+                await mend(comparison, digests)
             return report
 
 
@@ -131,16 +136,18 @@ class _Comparison:
         self._digests = digests
         self._on_progress = on_progress
         self._followers: dict[str, TopicFollower] = {}
-        self._look: SecondLook | None = None
+        self._before: dict[str, Mapping[int, int]] = {}
+        self._on_found: Callable[[Sequence[Found]], None] = digests.find
         self._compared = Compared.DOCUMENTS
-        self._foreign = self._items = self._looked_at = self._asked = 0
+        self._foreign = self._items = self._asked = self._skipped = 0
+        self._look = SecondLook(())
         self._policies: dict[str, str | None] = {}
         self.denied: ConnectdError | None = None
 
     async def run(self, connector: str) -> Report:
         parts = self._parts
         parts.expected.skipped = 0
-        topics = (*([parts.own_topic] if parts.own_topic else []), *self._wishes.topics)
+        topics = (*(() if parts.may_be_routed else (parts.topic,)), *self._wishes.topics)
         if parts.spark is None:
             elsewhere = Counts()
             await self._first_look(topics)
@@ -154,7 +161,8 @@ class _Comparison:
             foreign=self._foreign,
         )
         counts = here.plus(elsewhere)
-        counts = replace(counts, unchecked=counts.different - self._looked_at)
+        self._skipped = counts.skipped
+        counts = replace(counts, unchecked=counts.different - self._looked_at())
         differences = self._digests.differences(self._wishes.shown)
         return Report(
             connector=connector,
@@ -177,6 +185,10 @@ class _Comparison:
     async def _first_look(self, topics: Sequence[str]) -> None:
         for topic in topics:
             await self._follow(topic)
+        if self._wishes.removes_extra:
+            for topic in {self._parts.topic, *topics}:
+                with suppress(NotFoundError):
+                    self._before[topic] = await self._ends(topic)
         await self._read_table()
         for topic, follower in self._followers.items():
             await self._read_topic(topic, follower)
@@ -188,10 +200,10 @@ class _Comparison:
                 "transforms may choose the topics of this connector, and Spark must know them "
                 "before; name every one with --topic"
             )
-        ends = {}
+        ends: dict[str, Mapping[int, int]] = {}
         for topic in topics:
-            with _named_topic(topic):
-                ends[topic] = await self._parts.open_follower(topic, _ignore, None).ends()
+            with topic_named(topic):
+                ends[topic] = await self._ends(topic)
         self._on_progress("starting Spark", 0, None)
         look = await spark(ends, CANDIDATES_MAX, lambda step: self._on_progress(step, 0, None))
         self._compared = look.compared
@@ -201,9 +213,14 @@ class _Comparison:
         )
         self._digests.settle(look.differences)
         elsewhere = look.counts.minus(self._digests.counts())
+        self._before |= ends
+        self._on_found = self._digests.find_again  # the file has only what differs
         for topic in topics:
             await self._follow(topic, ends[topic])
         return elsewhere
+
+    async def _ends(self, topic: str) -> Mapping[int, int]:
+        return await self._parts.open_follower(topic, lambda _: None, None).ends()
 
     async def _follow(self, topic: str, start: Mapping[int, int] | None = None) -> None:
         if topic in self._followers:
@@ -213,7 +230,7 @@ class _Comparison:
             self._take_in(topic, records)
 
         follower = self._parts.open_follower(topic, on_records, start)
-        with _named_topic(topic):
+        with topic_named(topic):
             description = await follower.open()
         self._followers[topic] = follower
         self._policies[topic] = description.cleanup_policy
@@ -247,11 +264,10 @@ class _Comparison:
 
     def _take_in(self, topic: str, records: Sequence[LogRecord]) -> None:
         rows = []
+        states = self._parts.states
         for record in records:
-            state = self._parts.states.read(topic, record.value)
-            if state.table is not None and state.table != self._table:
-                self._foreign += 1
-                continue
+            state = states.found(topic, record.value)
+            self._foreign += states.is_foreign(state)
             rows.append(
                 Found(
                     reconciling.key_id(topic, record.key),
@@ -263,17 +279,30 @@ class _Comparison:
                     record.timestamp_ms,
                 )
             )
-        if self._look is None:
-            self._digests.find(rows)
-            return
-        for row in rows:  # from here on only what differed is of interest
-            self._look.find(
-                row.key_id,
-                row.digest,
-                partition=row.partition,
-                offset=row.offset,
-                timestamp_ms=row.timestamp_ms,
-            )
+        self._on_found(rows)
+
+    # -- for a repair ---------------------------------------------------------------------------
+
+    def tell(self, on_found: Callable[[Sequence[Found]], None]) -> None:
+        """Who hears of records from now on."""
+        self._on_found = on_found
+
+    async def read_to_end(self) -> None:
+        """All that was acknowledged before is told of."""
+        for follower in self._followers.values():
+            await follower.read_to_end()
+
+    def may_remove(self, candidate: Candidate) -> bool:
+        """Whether an extra record whose key leads to no item is surely of none.
+
+        It is if it stood there before the scan began, which reads strongly consistently then: an
+        item that the scan has not seen was made later, and so was, or will be, its record.
+        """
+        if not self._wishes.removes_extra or self._skipped:
+            return False  # an item that has no record may have had one: this one
+        if candidate.partition is None or candidate.offset is None:
+            return False
+        return candidate.offset < self._before.get(candidate.topic, {}).get(candidate.partition, 0)
 
     # -- the second look ------------------------------------------------------------------------
 
@@ -283,20 +312,35 @@ class _Comparison:
             if candidate.item_key is None:
                 candidate.item_key = self._parts.keys.item_key(candidate.topic, candidate.key)
         self._look = look = SecondLook(found)
+        self._on_found = self._find_again
         self._asked = len(look)
         end_s = self._parts.clock.monotonic() + self._wishes.settle_s
         while len(look) and self.denied is None:
             await self._ask_table(look)
-            for follower in self._followers.values():
-                await follower.read_to_end()
+            await self.read_to_end()
             left_s = end_s - self._parts.clock.monotonic()
             if not len(look) or left_s <= 0:
                 break
             self._on_progress(f"{len(look)} keys differ, looking again", 0, None)
             await self._parts.clock.sleep(min(LOOK_AGAIN_S, left_s))
         self._digests.settle([*look, *look.settled])
-        if self.denied is None:
-            self._looked_at = sum(each.item_key is not None for each in look)
+        self._on_found = self._digests.find_again
+
+    def _looked_at(self) -> int:
+        """Keys that differ, and whose item was asked for."""
+        if self.denied is not None:
+            return 0
+        return sum(each.item_key is not None for each in self._look)
+
+    def _find_again(self, rows: Sequence[Found]) -> None:
+        for row in rows:  # from here on only what differed is of interest
+            self._look.find(
+                row.key_id,
+                row.digest,
+                partition=row.partition,
+                offset=row.offset,
+                timestamp_ms=row.timestamp_ms,
+            )
 
     async def _ask_table(self, look: SecondLook) -> None:
         asked = [each for each in look if each.item_key is not None]
@@ -316,62 +360,34 @@ class _Comparison:
         kind = candidate.kind
         assert kind is not None, "the file gives differences only"
         key = self._parts.keys.shown(candidate.topic, candidate.key)
-        return Difference(kind, candidate.topic, key, candidate.partition, candidate.offset)
+        return Difference(
+            kind,
+            candidate.topic,
+            key,
+            candidate.partition,
+            candidate.offset,
+            reconciling.owner_of(candidate.found),
+        )
 
     def _notes(self, counts: Counts) -> list[str]:
-        notes = []
-        if self._parts.export is not None:
-            notes.append(
-                f"the table was compared as its export shows it; {self._asked} keys that differed "
-                "were looked at again in the table itself. Changes made after the export that the "
-                "topic lacks are not found"
-            )
-        if self._compared is not Compared.DOCUMENTS:
-            how = "as JSON" if self._compared is Compared.JSON else "byte for byte"
-            notes.append(
-                f"the values are no envelopes of ours and were compared as a whole, {how}; fields "
-                "that tell of the change rather than the item (__op, __ts_ms) count as differences"
-            )
-        if self.denied is not None:
-            notes.append(f"differences were not looked at again: {self.denied}")
-        elif counts.unchecked:
-            notes.append(
-                f"{counts.unchecked} differences were not looked at again, and may be changes that "
-                f"were on their way: more than {CANDIDATES_MAX} keys differ, or keys of records do "
-                "not lead back to an item (a transform, or somebody else, has made them)"
-            )
-        if counts.skipped:
-            notes.append(
-                f"{counts.skipped} items are not in the comparison: they cannot be converted, or "
-                "a transform drops them"
-            )
-        deleting = [t for t, policy in self._policies.items() if policy and "delete" in policy]
-        if deleting and counts.missing:
-            notes.append(
-                f"cleanup.policy of {', '.join(deleting)} is delete: what is missing may have been "
-                "written, and removed by the topic's retention"
-            )
-        return notes
-
-
-@contextmanager
-def _named_topic(topic: str) -> Iterator[None]:
-    try:
-        yield
-    except NotFoundError as error:
-        raise NotFoundError(
-            f"topic {topic} does not exist: the connector has not written to it, or "
-            "kafka.topic.prefix, kafka.topic.map or the brokers are others than its own"
-        ) from error
-
-
-def _ignore(_: Sequence[LogRecord]) -> None:
-    """Who only asks for ends hears of no records."""
+        left = Leftovers()
+        for each in self._look:
+            left.add(each)
+        wants_extra = self._wishes.removes_extra
+        return [
+            *reconcile_notes.of_way(self._compared, self._asked if self._parts.export else None),
+            *reconcile_notes.of_doubt(counts, len(self._look), self.denied),
+            *reconcile_notes.of_leftovers(left, counts.skipped, removes_extra=wants_extra),
+            *reconcile_notes.of_items(counts, self._policies),
+        ]
 
 
 def _exported(export: FinishedExport) -> Exported:
     time = None if export.export_ms is None else iso_instant(export.export_ms / 1000)
     return Exported(export.arn, time)
 
+
+Mend = Callable[[_Comparison, DigestFile], Awaitable[None]]
+"""Writes what differs, while the topics are still followed."""
 
 _COARSENESS: Final = (Compared.DOCUMENTS, Compared.JSON, Compared.BYTES)

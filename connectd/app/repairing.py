@@ -4,17 +4,24 @@ Every item is read once more just before its record is written; the record takes
 connector's own. Of what is not in the table a tombstone is written, into the very partition where
 its last record stands, so that compaction removes it. An item that is there and has no record (it
 cannot be converted, or a transform drops it) is left alone.
+
+Nothing is written over a record that the comparison has not seen: after the items the topic is read
+to its end, and a key whose last record is another one by then is left to the comparison that
+follows. What another table's record holds is never touched, and neither is an extra record of which
+nobody can say that it is this table's, unless the user has said so (``--repair-extra``). Kafka has
+no write that depends on what was written before, so another table's record may still come in the
+moment between reading and writing; that is found afterwards and told (``overwritten``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
 
-from connectd.app.reconcile_parts import CHUNK_KEYS, OnProgress, Parts, digest_of, items_now
-from connectd.connectors.dynamodb.digest_file import DigestFile
-from connectd.connectors.dynamodb.reconciling import Repaired
+from connectd.app.reconcile_parts import CHUNK_KEYS, Now, OnProgress, Parts, digest_of, items_now
+from connectd.connectors.dynamodb.digest_file import DigestFile, Found
+from connectd.connectors.dynamodb.reconciling import Repaired, names_table, owner_of
 from connectd.connectors.dynamodb.second_look import Candidate
 from connectd.errors import BrokerUnavailableError
 from connectd.kafka.log import first_error
@@ -25,47 +32,124 @@ from connectd.model.record import RoutedPage, RoutedRecord
 ACK_S: Final = 120.0
 """How long a repair waits for Kafka to acknowledge one chunk."""
 
+UNKNOWN: Final = Now(False, None)
+"""What is known of an item whose key nobody knows: that the comparison has not seen it."""
+
+
+class Topics(Protocol):
+    """The topics of the comparison, as a repair sees them."""
+
+    def tell(self, on_found: Callable[[Sequence[Found]], None]) -> None:
+        """Who hears of records from now on."""
+        ...
+
+    async def read_to_end(self) -> None:
+        """All that was acknowledged before is told of."""
+        ...
+
+    def may_remove(self, candidate: Candidate) -> bool:
+        """Whether an extra record that does not lead to an item is surely of none, and the user
+        wants it gone."""
+        ...
+
 
 class Repair:
     """Writes what differs; see the module's docstring."""
 
-    def __init__(self, parts: Parts, digests: DigestFile, on_progress: OnProgress) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        digests: DigestFile,
+        topics: Topics,
+        on_progress: OnProgress,
+        *,
+        removes_extra: bool,
+    ) -> None:
         self._parts = parts
         self._digests = digests
+        self._topics = topics
         self._on_progress = on_progress
+        self._removes_extra = removes_extra
         self._records = self._tombstones = 0
+        self._written: set[bytes] = set()
+        self._held: set[bytes] = set()
+        self.overwritten = 0
+        """Keys whose record of another table came in between, and was written over."""
 
     async def run(self) -> Repaired:
+        """Write, and wait until all is acknowledged.
+
+        Raises:
+            ConnectdError: table or topic cannot be read, or Kafka does not take the records.
+        """
         producer = self._parts.open_producer()
         producer.open()
+        self._topics.tell(self._take_in)
         total = self._digests.counts().different
         try:
             after = b""
             while chunk := self._digests.differences(CHUNK_KEYS, after=after):
+                items = await self._items(chunk)
+                await self._topics.read_to_end()
+                left = {
+                    each.key_id: each for each in self._digests.differences(len(chunk), after=after)
+                }
                 after = chunk[-1].key_id
-                await self._write(producer, await self._mending(chunk))
+                self._written, self._held = set(), set()
+                records = [
+                    record
+                    for candidate, now in zip(chunk, items, strict=True)
+                    if _is_as_it_was(candidate, left.get(candidate.key_id))
+                    and (record := self._mending(candidate, now)) is not None
+                ]
+                await self._write(producer, records)
                 self._on_progress("repairing", self._records + self._tombstones, total)
+            await self._topics.read_to_end()
         finally:
             await producer.close(1.0)
         return Repaired(self._records, self._tombstones)
 
-    async def _mending(self, chunk: Sequence[Candidate]) -> list[RoutedRecord]:
+    async def _items(self, chunk: Sequence[Candidate]) -> list[Now]:
         for each in chunk:
             if each.item_key is None:
                 each.item_key = self._parts.keys.item_key(each.topic, each.key)
-        # Without its item's key nobody can say that a record is really one too many.
         known = [each for each in chunk if each.item_key is not None]
-        records = []
-        for candidate, now in zip(known, await items_now(self._parts, known), strict=True):
-            if digest_of(self._parts, candidate, now) is not None:
-                assert now.record is not None
-                records.append(now.record)
-                self._records += 1
-            elif candidate.found is not None and (now.record is not None or not now.exists):
-                tombstone = RoutedRecord(candidate.topic, candidate.key, None, candidate.partition)
-                records.append(tombstone)
-                self._tombstones += 1
-        return records
+        items = iter(await items_now(self._parts, known))
+        return [UNKNOWN if each.item_key is None else next(items) for each in chunk]
+
+    def _mending(self, candidate: Candidate, now: Now) -> RoutedRecord | None:
+        """The record that mends a difference, None: there is none, or nobody may say so."""
+        expected, found = digest_of(self._parts, candidate, now), candidate.found
+        if expected == found or owner_of(found) is not None:
+            return None
+        if expected is not None:
+            self._records += 1
+            self._written.add(candidate.key_id)
+            return now.record
+        if now.exists and now.record is None:
+            return None
+        if not self._is_ours(candidate):
+            return None
+        self._tombstones += 1
+        self._written.add(candidate.key_id)
+        return RoutedRecord(candidate.topic, candidate.key, None, candidate.partition)
+
+    def _is_ours(self, candidate: Candidate) -> bool:
+        """Whether an extra record may be removed."""
+        if candidate.key is None:
+            return False  # a tombstone is the tombstone of a key
+        if candidate.item_key is None:
+            return self._topics.may_remove(candidate)
+        return names_table(candidate.found) or self._removes_extra
+
+    def _take_in(self, rows: Sequence[Found]) -> None:
+        self._digests.find_again(rows)
+        for row in _of(rows, self._written):
+            if owner_of(row.digest) is not None:
+                self._held.add(row.key_id)
+            elif row.key_id in self._held:
+                self._held.remove(row.key_id)
+                self.overwritten += 1
 
     async def _write(self, producer: PageProducer, records: list[RoutedRecord]) -> None:
         if not records:
@@ -83,3 +167,12 @@ class Repair:
         refusal = first_error(result)
         if refusal is not None:
             raise refusal
+
+
+def _is_as_it_was(known: Candidate, left: Candidate | None) -> bool:
+    """Whether a key still differs, and its last record is the one that was known."""
+    return left is not None and left.place == known.place
+
+
+def _of(rows: Iterable[Found], keys: set[bytes]) -> list[Found]:
+    return [row for row in rows if row.key_id in keys]

@@ -65,8 +65,9 @@ class ExportRequest:
 class ExportDescription:
     """What DescribeExport says. ``status``: IN_PROGRESS, COMPLETED or FAILED.
 
-    ``export_ms`` is the moment whose picture the export is, milliseconds since the epoch;
-    ``manifest_key`` one of its manifests in ``bucket``, which stand side by side.
+    ``export_ms`` is the moment whose picture the export is, milliseconds since the epoch, and
+    ``started_ms`` when its work began; ``manifest_key`` one of its manifests in ``bucket``, which
+    stand side by side.
     """
 
     arn: str
@@ -78,6 +79,7 @@ class ExportDescription:
     bucket: str = ""
     table_arn: str = ""
     kind: str = FULL
+    started_ms: int | None = None
 
 
 class ObjectPart(NamedTuple):
@@ -187,16 +189,20 @@ def _window_parameters(window: ExportWindow | None) -> dict[str, Any]:
 
 def parse_export(answer: Any) -> ExportDescription:
     """boto3's answer as ours."""
-    time = answer.get("ExportTime")
     words = (answer.get("FailureCode"), answer.get("FailureMessage"))
     return ExportDescription(
         arn=answer["ExportArn"],
         status=answer["ExportStatus"],
-        export_ms=None if time is None else int(time.timestamp() * 1000),
+        export_ms=_milliseconds(answer.get("ExportTime")),
         manifest_key=answer.get("ExportManifest"),
         item_count=answer.get("ItemCount") or 0,
         failure=": ".join(filter(None, words)),
         bucket=answer.get("S3Bucket") or "",
         table_arn=answer.get("TableArn") or "",
         kind=answer.get("ExportType") or FULL,
+        started_ms=_milliseconds(answer.get("StartTime")),
     )
+
+
+def _milliseconds(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp() * 1000)

@@ -31,6 +31,7 @@ topic to its end, and takes the last record of each key.
   connectd reconcile orders-source orders -w worker.properties
   connectd reconcile orders-source orders -w worker.properties --json | jq .counts
   connectd reconcile orders-source orders -w worker.properties --repair
+  connectd reconcile orders-source orders -w worker.properties --repair-extra
   connectd reconcile orders-source orders -w worker.properties --export s3://b/p/AWSDynamoDB/0169…
   connectd reconcile orders-source orders -w worker.properties --file connector.json
 
@@ -41,6 +42,11 @@ of the worker's properties file (-w); without one, of CONNECT_… variables in t
   missing   the table has the item, the topic does not (no record, or a tombstone)
   stale     both have it; the topic's last record says something else
   extra     the topic has it, the table does not
+  conflict  the table has it, and the last record of its key is another table's
+
+In a topic that several tables share, the last record of a key counts, whosever it is. A conflict is
+for you to end: in a compacted topic the tables overwrite one another, until each has a topic of its
+own (kafka.topic.map) or keys that differ.
 
 What should be there is made by the connector's own transforms and converters. Values that are
 envelopes of this connector are compared by document: op, ts_ms, source.init_sync* and old_document
@@ -63,8 +69,16 @@ it counts. A change made after the export that the topic lacks is not found.
 --repair writes the items that are missing or stale (as op r) and tombstones for what is extra, with
 the connector's producer settings, waits until all are acknowledged, and compares again. An item
 that changes in that very moment may be overtaken by its older state; the comparison behind the
-repair says so. Pause the connector first if that must not be. Items without a record (they cannot
-be converted, or a transform drops them) are left alone.
+repair says so. Pause the connector first if that must not be, and those that share the topic. Items
+without a record (they cannot be converted, or a transform drops them) are left alone, and so are
+conflicts, and extra records of which nobody can say that they are this table's: those whose key
+does not lead back to an item, and those that name no table (UnwrapDynamoDb).
+
+--repair-extra is --repair that removes these extra records as well, by tombstones with their own
+key in their own partition. Use it only where no other table's records are in the topic. The scan
+is strongly consistent then (twice the read capacity), and a record is removed if it stood in the
+topic before the scan began, is still the last one of its key, and no item of the table has that
+key. Records without a key cannot be removed.
 
 Exit codes:
   0  the topic holds what the table holds
@@ -85,7 +99,12 @@ def add(commands: Commands) -> None:
         "--url", help=f"a worker's REST API (default: CONNECTD_URL, or {worker_api.DEFAULT_URL})"
     )
     where.add_argument("--file", type=Path, help="the connector's file, instead of a worker")
-    parser.add_argument("--repair", action="store_true", help="write what is missing or wrong")
+    repair = parser.add_mutually_exclusive_group()
+    repair.add_argument("--repair", action="store_true", help="write what is missing or wrong")
+    repair.add_argument(
+        "--repair-extra", action="store_true",
+        help="as --repair, and remove extra records that do not lead to an item or a table",
+    )  # fmt: skip
     first = parser.add_mutually_exclusive_group()
     first.add_argument("--spark", action="store_true", help="let Spark do the first comparison")
     first.add_argument(
@@ -93,11 +112,11 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
-        "--settle", type=_seconds, default=10.0, metavar="SECONDS",
-        help="how long a difference must last to be one (default: 10)",
+        "--settle", type=screen.number(float, 0, 86_400, "seconds"), default=10.0,
+        metavar="SECONDS", help="how long a difference must last to be one (default: 10)",
     )  # fmt: skip
     parser.add_argument(
-        "--show", type=_count, default=20, metavar="N",
+        "--show", type=screen.number(int, 0, 1_000_000, "a whole number"), default=20, metavar="N",
         help="how many differences are listed (default: 20); all are counted",
     )  # fmt: skip
     parser.add_argument(
@@ -108,26 +127,14 @@ def add(commands: Commands) -> None:
     parser.set_defaults(command=_reconcile)
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 86_400:
-        raise argparse.ArgumentTypeError("expected seconds from 0 to 86400")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError("expected a number from 0 to 1000000")
-    return value
-
-
 def _reconcile(options: argparse.Namespace) -> int:
     from connectd.app.reconcile_parts import Wishes
     from connectd.observe import logs
 
     logs.configure(logs.LogFormat.CONSOLE, "ERROR", sys.stderr)
-    wishes = Wishes(options.settle, options.show, tuple(options.topic), options.spill)
+    wishes = Wishes(
+        options.settle, options.show, tuple(options.topic), options.spill, options.repair_extra
+    )
     progress = ProgressLine()
     try:
         try:
@@ -162,7 +169,8 @@ async def _run(
     async with reconcile_wiring.opened(
         subject, worker, wishes, progress, on_spark=options.spark, export=options.export
     ) as reconciliation:
-        return await (reconciliation.repair() if options.repair else reconciliation.compare())
+        repairs = options.repair or options.repair_extra
+        return await (reconciliation.repair() if repairs else reconciliation.compare())
 
 
 def _worker_config(path: Path | None) -> WorkerConfig:
@@ -231,6 +239,8 @@ def _print(report: Report) -> None:
         print(screen.coloured(f"equal  compared by {report.compared.value}", Colour.GREEN))
     else:
         kinds = f"{counts.missing:,} missing, {counts.stale:,} stale, {counts.extra:,} extra"
+        if counts.conflict:
+            kinds += f", {counts.conflict:,} in conflict"
         print(screen.coloured(f"differ {kinds}", Colour.RED))
         print()
         screen.print_table(

@@ -6,13 +6,15 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
     """Where a command declares itself."""
+
+N = TypeVar("N", int, float)
 
 
 class Colour(Enum):
@@ -31,6 +33,22 @@ def add_command(commands: Commands, name: str, summary: str, text: str) -> argpa
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def number(kind: type[N], low: N, high: N, what: str) -> Callable[[str], N]:
+    """What reads a number of a command line, ``type`` of an argument."""
+
+    def read(text: str) -> N:
+        problem = argparse.ArgumentTypeError(f"{text!r} is not {what} from {low} to {high}")
+        try:
+            value = kind(text)
+        except ValueError:
+            raise problem from None
+        if not low <= value <= high:
+            raise problem
+        return value
+
+    return read
 
 
 def coloured(text: str, colour: Colour) -> str:

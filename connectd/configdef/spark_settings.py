@@ -6,15 +6,29 @@ take the driver away from the worker that starts it, or contradicts ``spark.mast
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from connectd.configdef.parsing import ParsedConfig
+from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError
 
 CONF_PREFIX: Final = "spark.conf."
 LOCAL: Final = "local[*]"
+
+MASTERS: Final = (
+    "local, local[N], local[*], local[N,F], spark://host:port[,host:port...], k8s://https://host, "
+    "yarn"
+)
+"""The forms of a master; N threads, F failures of a task."""
+
+_MASTER: Final = re.compile(
+    r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?"
+    r"|spark://[^\s,:/]+:\d{1,5}(,[^\s,:/]+:\d{1,5})*|spark://\[[0-9a-fA-F:.]+\]:\d{1,5}"
+    r"|k8s://\S+|yarn"
+)
 
 _OWN_NAME: Final = "spark."
 _REFUSED: Final = {
@@ -44,6 +58,20 @@ class SparkSettings:
     def is_local(self) -> bool:
         """Whether everything runs on this machine."""
         return self.master.startswith("local")
+
+
+class _Master:
+    """A validator: what Spark itself would only refuse when it is started."""
+
+    def __call__(self, name: str, value: object) -> None:
+        if not (isinstance(value, str) and _MASTER.fullmatch(value)):
+            raise invalid_value(name, value, f"Expected one of {MASTERS}")
+
+    def __str__(self) -> str:
+        return MASTERS
+
+
+MASTER: Final = _Master()
 
 
 def read(parsed: ParsedConfig, properties: Mapping[str, str]) -> SparkSettings:

@@ -24,7 +24,7 @@ def spark_keys() -> list[ConfigKey]:
         "Where scans run: local[*] (on this machine), spark://host:port, k8s://https://host:port, "
         "yarn. Settings of Spark itself follow under spark.conf., for example "
         "spark.conf.spark.executor.instances; they reach Spark in a private file, never on a "
-        "command line.", validators.non_empty)
+        "command line.", spark_settings.MASTER)
     key("spark.java.home", _STRING, None, _LOW,
         "Directory of the Java that Spark is to use, 17 or newer. Not set: what JAVA_HOME or PATH "
         "say.")

@@ -129,13 +129,13 @@ def exported(numbers: Iterable[int]) -> Objects:
     }
 
 
-def create_topic(bootstrap: str, topic: str) -> None:
+def create_topic(bootstrap: str, topic: str, policy: str = "compact") -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    made = admin.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"})])
+    made = admin.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": policy})])
     made[topic].result(20)
 
 
-def append_envelope(rig: Rig, topic: str, *, key: bytes, table: str) -> None:
+def append_envelope(rig: Rig, topic: str, *, key: bytes | None, table: str) -> None:
     """A record as another connector writes it of its table."""
     value = {"version": "0.1", "document": "{}", "source": {"table_name": table}, "op": "r"}
     producer = Producer({"bootstrap.servers": rig.broker.bootstrap, "log_level": 0})
@@ -176,7 +176,7 @@ def test_a_topic_that_followed_its_table_equals_it(
     assert outcome.report["topics"] == [rig.topic("t")]
     assert outcome.report["counts"] == {
         "items": 3, "records": 7, "keys": 3, "equal": 3, "missing": 0, "stale": 0, "extra": 0,
-        "skipped": 0, "foreign": 0, "unchecked": 0,
+        "skipped": 0, "foreign": 0, "unchecked": 0, "conflict": 0,
     }  # fmt: skip
 
 
@@ -337,7 +337,10 @@ class TestWithoutAWorker:
         assert told.report["topics"] == [rig.topic(each) for each in ("t", "t-acme", "t-gone")]
         assert told.report["compared"] == "json"
         assert told.differences == {("extra", "k2"), ("missing", "k2")}
-        assert alone("--topic", rig.topic("t-acme"), "--repair", **keys).code == 0
+        left = alone("--topic", rig.topic("t-acme"), "--repair", **keys)
+        assert left.differences == {("extra", "k2")}  # it does not say which table it is of
+        assert "--repair-extra" in "".join(left.report["notes"])
+        assert alone("--topic", rig.topic("t-acme"), "--repair-extra", **keys).code == 0
         assert [each.value is None for each in rig.records("t-acme")] == [False, True]
 
     def test_what_a_transaction_has_not_committed_is_not_in_the_topic(
@@ -377,6 +380,70 @@ class TestWithoutAWorker:
 
         assert told.differences == {("extra", "k2")}
         assert told.report["counts"]["foreign"] == 1
+
+        append_envelope(rig, "both", key=b'{"id":"k2"}', table="u")
+        append_envelope(rig, "both", key=b'{"id":"k1"}', table="u")
+        taken = alone("--repair", **keys)
+        extra_too = alone("--repair-extra", **keys)
+
+        assert taken.differences == extra_too.differences == {("conflict", "k1")}
+        assert [each["held_by"] for each in taken.report["differences"]] == ["u"]
+        nothing = {"records": 0, "tombstones": 0}
+        assert taken.report["repaired"] == extra_too.report["repaired"] == nothing
+        assert "kafka.topic.map" in "".join(taken.report["notes"])
+        assert None not in [each.value for each in rig.records("both")]
+
+    def test_extra_records_that_lead_to_no_item_are_removed_on_the_users_word(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        keys = {
+            "transforms": "bare",
+            "transforms__bare__type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+            "transforms__bare__field": "id",
+        }
+        create_topic(rig.broker.bootstrap, rig.topic("t"))
+        assert alone("--repair", **keys).code == 0
+        rig.control.delete(table="t", key={"id": {"S": "k2"}})
+
+        left = alone("--repair", **keys)
+        exported = alone("--repair-extra", "--export", EXPORT, **keys)
+        removed = alone("--repair-extra", **keys)
+
+        assert (left.code, left.report["repaired"]) == (1, {"records": 0, "tombstones": 0})
+        assert left.report["counts"]["extra"] == 1
+        assert "do not lead back to an item" in left.report["notes"][0]
+        assert "--repair-extra" in left.report["notes"][0]
+        assert (exported.code, "--repair-extra needs a scan" in exported.err) == (2, True)
+        assert (removed.code, removed.report["repaired"]) == (0, {"records": 0, "tombstones": 1})
+        assert removed.report["notes"] == []
+        *_, last = rig.records("t")
+        assert last.value is None
+
+    def test_extra_records_without_a_key_or_beside_unknown_ones_stay(
+        self, rig: Rig, alone: Callable[..., Outcome]
+    ) -> None:
+        create_topic(rig.broker.bootstrap, rig.topic("t"), "delete")
+        alone("--repair")
+        append_envelope(rig, "t", key=None, table="t")
+        keyless = alone("--repair-extra")
+        append_envelope(rig, "t", key=b"somebody", table="t")
+        drop = {
+            "transforms": "drop",
+            "transforms__drop__type": "Filter",
+            "transforms__drop__predicate": "isAcme",
+            "predicates": "isAcme",
+            "predicates__isAcme__type": "FieldValueMatches",
+            "predicates__isAcme__field": "document.tenant.s",
+            "predicates__isAcme__pattern": "acme",
+        }
+        unknown = alone("--repair-extra", **drop)
+
+        assert (keyless.code, keyless.report["counts"]["extra"]) == (1, 1)
+        assert "1 extra records have no key" in keyless.report["notes"][0]
+        assert unknown.report["counts"]["extra"] == 3
+        assert "may be of the items that are not in the comparison" in unknown.report["notes"][1]
+        for outcome in (keyless, unknown):
+            assert outcome.report["repaired"] == {"records": 0, "tombstones": 0}
 
     def test_an_item_that_a_transform_drops_is_told_and_left_alone(
         self, rig: Rig, alone: Callable[..., Outcome]

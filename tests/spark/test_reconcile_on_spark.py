@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from connectd import cli
@@ -39,6 +41,7 @@ class Command:
             "bootstrap.servers": rig.broker.bootstrap,
             "key.converter": JSON_CONVERTER,
             "value.converter": JSON_CONVERTER,
+            "key.converter.schemas.enable": "false",
             "value.converter.schemas.enable": "false",
             "offset.storage.file.filename": str(home / "offsets"),
             "spark.master": "local[2]",
@@ -66,6 +69,16 @@ def make_topic(rig: ScanRig, topic: str) -> None:
     made[topic].result(20)
 
 
+def hold(rig: ScanRig, table: str, item: dict[str, Any]) -> None:
+    """Another table's record takes the key of an item."""
+    (key,) = ({name: item[name]["S"]} for name in ("pk", "id") if name in item)
+    value = {"version": "0.1", "document": "{}", "source": {"table_name": "other"}, "op": "r"}
+    conf = {"bootstrap.servers": rig.broker.bootstrap, "partitioner": "murmur2_random"}
+    producer = Producer({**conf, "log_level": 0})
+    producer.produce(rig.topic(table), key=orjson.dumps(key), value=orjson.dumps(value))
+    assert producer.flush(20) == 0
+
+
 def test_spark_finds_the_same_differences(rig: ScanRig, capsys: CapSys, tmp_path: Path) -> None:
     table = rig.new_table(ITEMS)
     make_topic(rig, rig.topic(table))
@@ -75,14 +88,19 @@ def test_spark_finds_the_same_differences(rig: ScanRig, capsys: CapSys, tmp_path
     keys = [{"pk": item["pk"]} if "pk" in item else {"id": item["id"]} for item in items]
     for item in items[:3]:
         rig.control.put(table=table, item={**item, "changed": {"BOOL": True}})
-    for key in keys[3:5]:
+    for key in keys[3:7]:
         rig.control.delete(table=table, key=key)
+    for item in items[5:8]:
+        hold(rig, table, item)
     rig.control.put(table=table, item={**items[0], **{name: {"S": "new"} for name in keys[0]}})
 
     here = command()
     there = command("--spark")
 
-    counts = {"items": ITEMS - 1, "records": ITEMS, "missing": 1, "stale": 3, "extra": 2}
+    counts = {
+        "items": ITEMS - 3, "records": ITEMS + 3, "missing": 1, "stale": 3, "extra": 2,
+        "conflict": 1, "foreign": 3,
+    }  # fmt: skip
     assert there[1] is not None, there
     assert there[:2] == here[:2]
     assert {name: there[1]["counts"][name] for name in counts} == counts

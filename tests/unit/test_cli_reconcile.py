@@ -33,11 +33,12 @@ def test_the_examples_of_the_explanation_are_understood(example: str) -> None:
     options = entry._parser().parse_args(shlex.split(example)[1:])
     assert (options.connector, options.table) == ("orders-source", "orders")
     assert str(options.worker) == "worker.properties"
-    assert options.repair is ("--repair" in example)
+    assert options.repair is ("--repair" in example.split())
+    assert options.repair_extra is ("--repair-extra" in example.split())
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,24 @@ def test_what_is_not_understood_ends_with_2(arguments: list[str], capsys: CapSys
     with pytest.raises(SystemExit) as ended:
         cli.main(["reconcile", *arguments])
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "told"),
+    [
+        ("--settle", "abc", "'abc' is not seconds from 0 to 86400"),
+        ("--settle", "nan", "'nan' is not seconds from 0 to 86400"),
+        ("--settle", "86401", "'86401' is not seconds from 0 to 86400"),
+        ("--show", "1.5", "'1.5' is not a whole number from 0 to 1000000"),
+        ("--show", "-1", "'-1' is not a whole number from 0 to 1000000"),
+    ],
+)
+def test_a_number_that_is_none_says_what_is_wanted(
+    option: str, text: str, told: str, capsys: CapSys
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["reconcile", "c", "t", f"{option}={text}"])
+    assert f"argument {option}: {told}\n" in capsys.readouterr().err
 
 
 def test_without_a_worker_file_the_environment_must_name_brokers(capsys: CapSys) -> None:
@@ -98,6 +117,14 @@ def test_a_report_for_people(capsys: CapSys) -> None:
         "… and 2 more\n"
     )
     assert err == "note: mind\n"
+
+
+def test_keys_in_conflict_are_counted_where_there_are_some(capsys: CapSys) -> None:
+    conflict = Difference(Kind.CONFLICT, "o", {"id": "a"}, 0, 7, held_by="invoices")
+    reconcile._print(report(Counts(items=1, conflict=1), conflict))
+    out = capsys.readouterr().out
+    assert "differ 0 missing, 0 stale, 0 extra, 1 in conflict\n" in out
+    assert 'conflict  o      0@7     {"id": "a"}\n' in out
 
 
 def test_an_equal_one_after_a_repair(capsys: CapSys) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigKey, ConfigType, Importance, Width
+from connectd.connectors.dynamodb import export_place
 
 _GROUP: Final = "Initial sync"
 
@@ -24,6 +25,7 @@ EXPORT_KEYS: Final = (
         12,
         Width.MEDIUM,
         "Export bucket",
+        validator=export_place.BucketName(),
     ),
     ConfigKey(
         "init.sync.export.s3.prefix",
@@ -35,6 +37,7 @@ EXPORT_KEYS: Final = (
         13,
         Width.MEDIUM,
         "Export prefix",
+        validator=export_place.KeyPrefix(),
     ),
     ConfigKey(
         "init.sync.export.s3.bucket.owner",
@@ -46,6 +49,7 @@ EXPORT_KEYS: Final = (
         14,
         Width.SHORT,
         "Export bucket owner",
+        validator=export_place.AccountId(),
     ),
     ConfigKey(
         "init.sync.export.s3.sse",

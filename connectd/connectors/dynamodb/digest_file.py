@@ -22,6 +22,8 @@ from connectd.errors import ConnectdError
 CACHE_KIB: Final = 64 * 1024
 """Memory for pages of the file, and with it the memory of a whole comparison."""
 
+# A key that another table's record holds (``reconciling.owner_of``) is none of the own table's, and
+# where the own table has no item of it all is well; in the words of ``reconciling.kind_of``.
 _SCHEMA: Final = """
 CREATE TABLE state (
   id BLOB PRIMARY KEY,
@@ -32,7 +34,8 @@ CREATE TABLE state (
   found BLOB,
   kafka_partition INTEGER,
   kafka_offset INTEGER,
-  timestamp_ms INTEGER
+  timestamp_ms INTEGER,
+  is_foreign AS (found IS NOT NULL AND substr(found, 1, 1) = X'66')
 ) WITHOUT ROWID
 """
 
@@ -55,6 +58,15 @@ WHERE kafka_partition IS NULL
   OR (kafka_partition <> excluded.kafka_partition AND timestamp_ms <= excluded.timestamp_ms)
 """
 
+_FIND_AGAIN: Final = """
+UPDATE state SET found = ?4, kafka_partition = ?5, kafka_offset = ?6, timestamp_ms = ?7
+WHERE id = ?1 AND expected IS NOT found AND (
+  kafka_partition IS NULL
+  OR (kafka_partition = ?5 AND kafka_offset < ?6)
+  OR (kafka_partition <> ?5 AND timestamp_ms <= ?7)
+)
+"""
+
 _SETTLE: Final = """
 UPDATE state SET expected = ?, found = ?, kafka_partition = ?, kafka_offset = ?, timestamp_ms = ?
 WHERE id = ?
@@ -63,17 +75,19 @@ WHERE id = ?
 _COUNTS: Final = """
 SELECT
   count(expected),
-  count(found),
+  count(CASE WHEN NOT is_foreign THEN found END),
   count(CASE WHEN expected = found THEN 1 END),
   count(CASE WHEN found IS NULL THEN expected END),
-  count(CASE WHEN expected <> found THEN 1 END),
-  count(CASE WHEN expected IS NULL THEN found END)
+  count(CASE WHEN NOT is_foreign AND expected <> found THEN 1 END),
+  count(CASE WHEN NOT is_foreign AND expected IS NULL THEN found END),
+  count(CASE WHEN is_foreign THEN expected END)
 FROM state
 """
 
 _DIFFERENCES: Final = """
 SELECT id, topic, key, item_key, expected, found, kafka_partition, kafka_offset, timestamp_ms
-FROM state WHERE expected IS NOT found AND id > ? ORDER BY id LIMIT ?
+FROM state WHERE expected IS NOT found AND NOT (expected IS NULL AND is_foreign) AND id > ?
+ORDER BY id LIMIT ?
 """
 
 
@@ -135,6 +149,10 @@ class DigestFile:
         """Put down what is there; of each key the last record counts."""
         self._write(_FIND, rows)
 
+    def find_again(self, rows: Iterable[Found]) -> None:
+        """Put down what has come since, of keys that differ; others stay as they are."""
+        self._write(_FIND_AGAIN, rows)
+
     def settle(self, candidates: Iterable[Candidate]) -> None:
         """Put down what a second look has shown."""
         self._write(
@@ -155,10 +173,9 @@ class DigestFile:
     def counts(self) -> Counts:
         """Items, keys, and how they compare."""
         with _disk_errors(self._folder):
-            items, keys, equal, missing, stale, extra = self._file.execute(_COUNTS).fetchone()
-        return Counts(
-            items=items, keys=keys, equal=equal, missing=missing, stale=stale, extra=extra
-        )
+            row = self._file.execute(_COUNTS).fetchone()
+        names = ("items", "keys", "equal", "missing", "stale", "extra", "conflict")
+        return Counts(**dict(zip(names, row, strict=True)))
 
     def differences(self, limit: int, *, after: bytes = b"") -> list[Candidate]:
         """Keys that differ, at most so many, in the order of their ids, behind ``after``."""

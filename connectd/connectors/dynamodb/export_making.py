@@ -69,16 +69,18 @@ async def describe(scope: TableScope, arn: str) -> ExportDescription:
 
 
 async def completed(scope: TableScope, arn: str, bucket: str, about: str = "") -> ExportDescription:
-    """Wait for it. ``about`` ends what the table's row says meanwhile.
+    """Wait for it, from its own beginning on, whichever life of the task that was in. ``about``
+    ends what the table's row says meanwhile, and then of its manifests.
 
     Raises:
         FatalTaskError: it has failed.
     """
     asked = 0
-    since_s = scope.clock.monotonic()
+    asked_ms = scope.time.now_ms()
     while True:
         export = await describe(scope, arn)
         if export.status == exports.COMPLETED:
+            scope.progress.note = f"export {arn} is complete, its manifests are read{about}"
             return export
         if export.status == exports.FAILED:
             raise FatalTaskError(
@@ -88,7 +90,8 @@ async def completed(scope: TableScope, arn: str, bucket: str, about: str = "") -
             )
         asked += 1
         wait_s = _ASKING.wait_s(asked)
-        minutes = (scope.clock.monotonic() - since_s) / 60
+        began_ms = asked_ms if export.started_ms is None else export.started_ms
+        minutes = max(0, scope.time.now_ms() - began_ms) / 60_000
         next_at = iso_instant(scope.clock.wall_s() + wait_s)
         scope.progress.note = (
             f"export {arn} is {export.status}, waited for {minutes:.0f} min; asked for again at "

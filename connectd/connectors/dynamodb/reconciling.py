@@ -11,6 +11,10 @@ initial scan in ``source``. The document is compared by content: members in any 
 order, numbers digit for digit. Other JSON is compared by content as a whole, everything else byte
 for byte; ``Compared`` says which of them it was.
 
+A topic may be shared: a record that is there may be another table's, and hold the key. Then its
+state is not what it says but whose it is (``owner_of``), so that no older record of the own table
+is ever taken for the key's last.
+
 Pure; keys are bytes, since that is what Kafka's compaction goes by.
 """
 
@@ -26,7 +30,6 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from connectd.connectors.dynamodb.envelope import Operation
-from connectd.connectors.dynamodb.keys import KeySchema
 from connectd.connectors.dynamodb.plan import JSON_CONVERTER
 from connectd.errors import ConvertError
 from connectd.model.schema import Struct
@@ -40,6 +43,13 @@ DIGEST_BYTES: Final = 16
 
 _BY_NATURE: Final = ("op", "ts_ms", "old_document", "user_identity")
 _OF_INIT_SYNC: Final = "init_sync"
+# The first byte of a digest says what it is of; behind the last one stands the name of a table.
+_DOCUMENT: Final = b"d"
+_JSON: Final = b"j"
+_BYTES: Final = b"b"
+_FOREIGN: Final = b"f"
+
+_DIGITS: Final = "\0number"
 _SCHEMA_AND_PAYLOAD: Final = frozenset({"schema", "payload"})
 _SETS: Final = frozenset({"ss", "ns", "bs"})
 _SET_LETTERS: Final = tuple(f'"{letter}"' for letter in _SETS)
@@ -54,7 +64,7 @@ class Compared(Enum):
 
 
 class Kind(Enum):
-    """The three ways to differ."""
+    """The ways to differ."""
 
     MISSING = "missing"
     """In the table, and not in the topic."""
@@ -62,6 +72,8 @@ class Kind(Enum):
     """In both; the topic says something else."""
     EXTRA = "extra"
     """In the topic, and not in the table."""
+    CONFLICT = "conflict"
+    """In the table, and the key's last record is another table's."""
 
 
 class State(NamedTuple):
@@ -85,31 +97,56 @@ def key_id(topic: str, key: bytes | None) -> bytes:
 
 def kind_of(expected: bytes | None, found: bytes | None) -> Kind | None:
     """How two states differ, by their digests; None: they do not."""
-    if expected == found:
+    is_foreign = owner_of(found) is not None
+    if expected == found or (is_foreign and expected is None):
         return None
+    if is_foreign:
+        return Kind.CONFLICT
     if expected is None:
         return Kind.EXTRA
     return Kind.MISSING if found is None else Kind.STALE
 
 
-class StateReader:
-    """Reads values of one connector; see the module's docstring."""
+def owner_of(digest: bytes | None) -> str | None:
+    """The other table that a key's last record is of; None: it is of none."""
+    return digest[1:].decode() if digest is not None and digest[:1] == _FOREIGN else None
 
-    def __init__(self, decode: Decode | None, *, plain_documents: bool) -> None:
+
+def names_table(digest: bytes | None) -> bool:
+    """Whether a record names the table that it is of, so that it is surely not another's."""
+    return digest is not None and digest[:1] == _DOCUMENT
+
+
+class StateReader:
+    """Reads values of one table of one connector; see the module's docstring."""
+
+    def __init__(self, decode: Decode | None, table: str, *, plain_documents: bool) -> None:
         """``decode`` is None for a converter whose bytes do not tell what was put in."""
         self._decode = decode
+        self._table = table
         self._document = _plain_content if plain_documents else _typed_content
 
+    def found(self, topic: str, value: bytes | None) -> State:
+        """The state of a record that is there, which may be another table's."""
+        state = self.read(topic, value)
+        if state.digest is None or state.table is None or not self.is_foreign(state):
+            return state
+        return state._replace(digest=_FOREIGN + state.table.encode(errors="backslashreplace"))
+
+    def is_foreign(self, state: State) -> bool:
+        """Whether a record is another table's."""
+        return state.table is not None and state.table != self._table
+
     def read(self, topic: str, value: bytes | None) -> State:
-        """The state that a value says."""
+        """The state that a value says, whosever it is."""
         if value is None:
             return DELETED
         members = self._members(topic, value)
         if not isinstance(members, dict):
-            return State(_digest(b"b", value), Compared.BYTES, None)
+            return State(_digest(_BYTES, value), Compared.BYTES, None)
         table = _table_of(members)
         if table is None:
-            return State(_digest(b"j", _canonical(members)), Compared.JSON, None)
+            return State(_digest(_JSON, _canonical(members)), Compared.JSON, None)
         if members.get("op") == Operation.DELETE.value:
             return State(None, Compared.DOCUMENTS, table)
         told = {name: each for name, each in members.items() if name not in _BY_NATURE}
@@ -119,7 +156,7 @@ class StateReader:
             if not name.startswith(_OF_INIT_SYNC)
         }
         told["document"] = self._document(members["document"])
-        return State(_digest(b"d", _canonical(told)), Compared.DOCUMENTS, table)
+        return State(_digest(_DOCUMENT, _canonical(told)), Compared.DOCUMENTS, table)
 
     def _members(self, topic: str, value: bytes) -> object:
         if self._decode is None:
@@ -159,7 +196,12 @@ def _parsed(text: str | bytes) -> Any:
 
 def _number(digits: str) -> dict[str, str]:
     """A number as its digits: as a float it would lose some, as text it would be a text."""
-    return {"\0number": digits}
+    return {_DIGITS: digits}
+
+
+def digits_of(value: Mapping[str, Any]) -> str | None:
+    """The digits of what ``_number`` made; None: this is a real object."""
+    return value.get(_DIGITS) if len(value) == 1 else None
 
 
 _READER: Final = json.JSONDecoder(parse_float=_number, parse_int=_number)
@@ -230,56 +272,20 @@ def _digest(kind: bytes, *parts: bytes) -> bytes:
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
-    return digest.digest()
-
-
-class KeyReader:
-    """From the key of a record back to the key of its item, where the connector wrote it so."""
-
-    def __init__(self, schema: KeySchema, decode: Decode | None, *, sanitise: bool) -> None:
-        self._attributes = schema.attributes
-        self._fields = schema.field_names(sanitise=sanitise)
-        self._decode = decode
-
-    def item_key(self, topic: str, key: bytes | None) -> bytes | None:
-        """The item's key as DynamoDB's JSON; None: the record's key does not tell."""
-        members = self._members(topic, key)
-        if not isinstance(members, dict) or set(members) != set(self._fields):
-            return None
-        if not all(isinstance(value, str) for value in members.values()):
-            return None
-        return orjson.dumps(
-            {
-                attribute.name: {attribute.type: members[name]}
-                for attribute, name in zip(self._attributes, self._fields, strict=True)
-            }
-        )
-
-    def shown(self, topic: str, key: bytes | None) -> object:
-        """The key for people and programs: its members, or its text."""
-        members = self._members(topic, key)
-        if isinstance(members, dict | str):
-            return members
-        return None if key is None else key.decode(errors="backslashreplace")
-
-    def _members(self, topic: str, key: bytes | None) -> object:
-        if self._decode is None or key is None:
-            return None
-        try:
-            return self._decode(topic, key)
-        except ConvertError:
-            return None
+    return kind + digest.digest()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One key that differs. Partition and offset are those of its last record, if it has one."""
+    """One key that differs. Partition and offset are those of its last record, if it has one;
+    ``held_by`` is the other table that this record is of."""
 
     kind: Kind
     topic: str
     key: object
     partition: int | None
     offset: int | None
+    held_by: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Members in a fixed order."""
@@ -289,6 +295,7 @@ class Difference:
             "key": self.key,
             "partition": self.partition,
             "offset": self.offset,
+            "held_by": self.held_by,
         }
 
 
@@ -312,11 +319,12 @@ class Counts:
     skipped: int = 0
     foreign: int = 0
     unchecked: int = 0
+    conflict: int = 0
 
     @property
     def different(self) -> int:
-        """All three kinds together."""
-        return self.missing + self.stale + self.extra
+        """All kinds together."""
+        return self.missing + self.stale + self.extra + self.conflict
 
     def plus(self, other: Counts) -> Counts:
         """Both together."""

@@ -22,7 +22,8 @@ class Candidate:
     """A key that differs: what its record should say, and what it says.
 
     ``item_key`` is the item's key as DynamoDB's JSON, None where the record's key does not tell it;
-    such a candidate is looked at in the topic alone. Place and time are those of the last record.
+    such a candidate is looked at in the topic alone. Place and time are those of the last record,
+    whosever it is.
     """
 
     key_id: bytes
@@ -39,6 +40,11 @@ class Candidate:
     def kind(self) -> Kind | None:
         """How it differs now."""
         return kind_of(self.expected, self.found)
+
+    @property
+    def place(self) -> tuple[int | None, int | None]:
+        """Partition and offset of the last record."""
+        return self.partition, self.offset
 
 
 class SecondLook:

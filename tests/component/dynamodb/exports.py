@@ -205,6 +205,7 @@ class FakeExports:
             bucket=export.request.bucket,
             table_arn=export.request.table_arn,
             kind="FULL_EXPORT" if export.request.window is None else "INCREMENTAL_EXPORT",
+            started_ms=int(export.began_s) * 1000,
         )
 
     def _write(self, export: FakeExport) -> None:

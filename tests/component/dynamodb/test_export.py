@@ -74,6 +74,28 @@ async def test_a_table_is_read_from_its_export_then_followed() -> None:
 
 
 @virtual
+async def test_the_row_counts_from_the_exports_beginning_and_tells_when_it_is_complete() -> None:
+    rig, _ = new_rig()
+    rig.account.exports.duration_s = 2 * HOUR_S
+    await rig.start()
+    await rig.sleep(HOUR_S)
+    await rig.crash()
+    await rig.start()
+    await rig.sleep(60.0)
+    assert "waited for 61 min" in str(rig.row("orders")["reason"])
+    throttled = ThrottledError("s3:GetObject: SlowDown")
+    rig.account.refuse = lambda operation, _: throttled if operation == "GetObject" else None
+    await rig.sleep(HOUR_S)
+    told = str(rig.row("orders")["reason"])
+    assert "is complete, its manifests are read" in told
+    assert "asking for an export" not in told
+    assert "waited for" not in told
+    rig.account.refuse = lambda operation, subject: None
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+@virtual
 async def test_the_records_are_those_of_a_scan() -> None:
     values: dict[str, list[str]] = {}
     for engine in ("export", "daemon"):

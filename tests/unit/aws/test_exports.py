@@ -111,6 +111,7 @@ def test_a_description_says_how_it_went() -> None:
     boto = Boto(
         ExportStatus="FAILED",
         ExportTime=datetime(2026, 5, 1, 10, 0, 0, tzinfo=UTC),
+        StartTime=datetime(2026, 5, 1, 10, 0, 7, tzinfo=UTC),
         ExportManifest="some/AWSDynamoDB/1/manifest-files.json",
         FailureCode="S3AccessDenied",
         FailureMessage="no",
@@ -129,6 +130,7 @@ def test_a_description_says_how_it_went() -> None:
         bucket="exports",
         table_arn=ARN,
         kind="INCREMENTAL_EXPORT",
+        started_ms=1_777_629_607_000,
     )
     assert boto.requests == [{"ExportArn": f"{ARN}/export/1"}]
 

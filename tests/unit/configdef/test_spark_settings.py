@@ -62,6 +62,53 @@ def test_what_cannot_be_passed_on_is_refused(name: str, says: str) -> None:
         spark({f"spark.conf.{name}": "x"})
 
 
+@pytest.mark.parametrize(
+    "master",
+    [
+        "local",
+        "local[*]",
+        "local[12]",
+        "local[*,3]",
+        "local[2,3]",
+        "spark://m:7077",
+        "spark://a:7077,b.example.com:7078",
+        "spark://[::1]:7077",
+        "k8s://https://kubernetes.default.svc",
+        "k8s://10.0.0.1:6443",
+        "yarn",
+    ],
+)
+def test_a_master_of_a_form_that_spark_knows_is_taken(master: str) -> None:
+    assert spark({"spark.master": master}).master == master
+
+
+@pytest.mark.parametrize(
+    "master",
+    [
+        "nonsense",
+        "localhost",
+        "local[0]",
+        "local[]",
+        "local[2",
+        "local-cluster[2,1,1024]",
+        "spark://",
+        "spark://m",
+        "spark://m:7077,",
+        "spark://m:7077/path",
+        "k8s://",
+        "yarn-client",
+        "mesos://m:5050",
+        "http://m:7077",
+    ],
+)
+def test_a_master_of_no_such_form_is_refused_with_all_forms(master: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"configuration spark.master: Expected one of local, "
+    ) as e:
+        spark({"spark.master": master})
+    assert "spark://host:port[,host:port...], k8s://https://host, yarn" in str(e.value)
+
+
 def test_every_problem_is_told() -> None:
     with pytest.raises(ConfigError) as caught:
         spark({"spark.conf.a": "x", "spark.conf.spark.b": "x", "spark.conf.c": "x"})

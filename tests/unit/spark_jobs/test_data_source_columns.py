@@ -17,6 +17,8 @@ from pyspark.sql.types import (
     DateType,
     DecimalType,
     DoubleType,
+    FloatType,
+    IntegerType,
     LongType,
     MapType,
     StringType,
@@ -54,6 +56,13 @@ def read(kind: DataType, value: Any, *, nullable: bool = True, permissive: bool 
         (LongType(), {"N": "1E+2"}, 100),
         (ByteType(), {"N": "127"}, 127),
         (DoubleType(), {"N": "0.1"}, 0.1),
+        (DoubleType(), {"N": "9.9999999999999999999999999999999999999E+125"}, 1e126),
+        (DoubleType(), {"N": "-1E-130"}, -1e-130),
+        (FloatType(), {"N": "0.5"}, 0.5),
+        (FloatType(), {"N": "16777217"}, 16777216.0),
+        (FloatType(), {"N": "-3.4028235E+38"}, -(2.0 - 2.0**-23) * 2.0**127),
+        (FloatType(), {"N": "1.17549436E-38"}, 2.0**-126),
+        (FloatType(), {"N": "0"}, 0.0),
         (BinaryType(), {"B": "AAE="}, b"\0\1"),
         (BooleanType(), {"BOOL": False}, False),
         (ArrayType(StringType()), {"SS": ["a"]}, ["a"]),
@@ -83,6 +92,18 @@ def test_what_fits(kind: DataType, value: Any, found: object) -> None:
         (DecimalType(5, 2), {"N": "1000"}, "has N 1000"),
         (DecimalType(5, 2), {"N": "0.001"}, "has N 0.001"),
         (DecimalType(5, 2), {"N": "1E-130"}, "has N 1E-130"),
+        (DecimalType(38, 0), {"N": "1E+125"}, r"has N 1E\+125"),
+        (DecimalType(38, 38), {"N": "1"}, "has N 1"),
+        (LongType(), {"N": "1E-130"}, "has N 1E-130"),
+        (FloatType(), {"N": "1E+125"}, r"has N 1E\+125, which does not fit the column a float"),
+        (FloatType(), {"N": "-3.4028236E+38"}, r"has N -3.4028236E\+38"),
+        (FloatType(), {"N": "1E-130"}, "has N 1E-130"),
+        (FloatType(), {"N": "1E-40"}, "has N 1E-40"),
+        (FloatType(), {"N": "NaN"}, "has N NaN"),
+        (DoubleType(), {"N": "1E+400"}, r"has N 1E\+400"),
+        (DoubleType(), {"N": "1E-400"}, "has N 1E-400"),
+        (LongType(), {"N": "Infinity"}, "has N Infinity"),
+        (ArrayType(FloatType()), {"NS": ["1", "1E+39"]}, r"a\[1\] has N 1E\+39"),
         (BinaryType(), {"S": "AAE="}, "a value of type S"),
         (BooleanType(), {"N": "1"}, "has N 1"),
         (ArrayType(LongType()), {"SS": ["1"]}, r"attribute a\[0\] has a value of type S"),
@@ -104,8 +125,10 @@ def test_what_does_not_fit_names_key_and_attribute_or_is_null(
 
 def test_a_column_that_may_not_be_null_is_never_null() -> None:
     for permissive in (False, True):
-        with pytest.raises(ConvertError, match="attribute a has no value"):
+        with pytest.raises(ConvertError, match="attribute a has no value") as raised:
             read(LongType(), None, nullable=False, permissive=permissive)
+        assert "declare it without NOT NULL" in str(raised.value)
+        assert "permissive" not in str(raised.value)
 
 
 def test_a_type_that_nothing_fits_is_refused_at_once() -> None:
@@ -119,3 +142,9 @@ def test_the_column_of_items_is_their_text() -> None:
     columns = ItemColumns("t", KEYS, schema, item_column="all", is_permissive=False)
     text = b'{"n": {"N":"1.0"},"id":{"S":"\xc3\xa4"}}'
     assert columns.columns([text]) == [[text.decode()], ["1.0"]]
+
+
+def test_the_column_of_items_is_a_string() -> None:
+    schema = StructType([StructField("all", IntegerType())])
+    with pytest.raises(ConfigError, match=r"column all takes whole items.*int; declare it as str"):
+        ItemColumns("t", KEYS, schema, item_column="all", is_permissive=True)

@@ -54,6 +54,28 @@ def test_of_a_key_the_last_record_counts() -> None:
         }
 
 
+def test_a_key_that_another_table_holds_last_is_in_conflict_or_no_difference() -> None:
+    theirs = b"finvoices"
+    with DigestFile() as file:
+        file.expect([expected(b"ours")])
+        file.find([found(key, b"1", 0) for key in (b"ours", b"gone", b"back")])
+        file.find([found(key, theirs, 1) for key in (b"ours", b"gone", b"back", b"theirs")])
+        file.find([found(b"back", b"1", 2)])
+        assert kinds(file) == {b"ours": Kind.CONFLICT, b"back": Kind.EXTRA}
+        assert file.counts() == Counts(items=1, keys=1, conflict=1, extra=1)
+
+
+def test_what_comes_later_changes_only_what_differs() -> None:
+    with DigestFile() as file:
+        file.expect([expected(b"equal"), expected(b"stale"), expected(b"missing")])
+        file.find([found(b"equal", b"1", 5), found(b"stale", b"2", 5), found(b"extra", b"1", 5)])
+        later = [found(key, b"3", 6) for key in (b"equal", b"new", b"stale")]
+        file.find_again([*later, found(b"extra", b"finvoices", 6), found(b"missing", b"1", 6)])
+        file.find_again([found(b"stale", b"1", 4)])  # an older one
+        (stale,) = file.differences(9)
+        assert (stale.key_id, stale.found, stale.place) == (b"stale", b"3", (0, 6))
+
+
 def test_differences_come_page_by_page() -> None:
     with DigestFile() as file:
         file.expect([expected(bytes([number])) for number in range(250)])

@@ -17,7 +17,6 @@ from connectd.connectors.dynamodb.reconciling import (
     Compared,
     Counts,
     Difference,
-    KeyReader,
     Kind,
     Report,
     StateReader,
@@ -29,8 +28,8 @@ from tests.kit import items
 
 TOPIC = "dynamodb-orders"
 JSON = reconciling.json_decoder(carries_schema=False)
-TYPED = StateReader(JSON, plain_documents=False)
-PLAIN = StateReader(JSON, plain_documents=True)
+TYPED = StateReader(JSON, "orders", plain_documents=False)
+PLAIN = StateReader(JSON, "orders", plain_documents=True)
 KEYS = KeySchema((KeyAttribute("id", "S"),))
 
 
@@ -127,12 +126,20 @@ def test_bytes_that_nobody_can_read_are_compared_as_bytes() -> None:
     def fails(topic: str, data: bytes) -> object:
         raise ConvertError("no Avro")
 
-    assert StateReader(fails, plain_documents=False).read(TOPIC, b"x").compared is Compared.BYTES
-    assert StateReader(None, plain_documents=False).read(TOPIC, b"{}").compared is Compared.BYTES
+    assert (
+        StateReader(fails, "orders", plain_documents=False).read(TOPIC, b"x").compared
+        is Compared.BYTES
+    )
+    assert (
+        StateReader(None, "orders", plain_documents=False).read(TOPIC, b"{}").compared
+        is Compared.BYTES
+    )
 
 
 def test_a_schema_around_the_payload_is_looked_through() -> None:
-    reader = StateReader(reconciling.json_decoder(carries_schema=True), plain_documents=False)
+    reader = StateReader(
+        reconciling.json_decoder(carries_schema=True), "orders", plain_documents=False
+    )
     wrapped = b'{"schema":{},"payload":' + envelope("{}") + b"}"
     assert digest(wrapped, reader) == digest(envelope("{}"), reader)
 
@@ -170,25 +177,6 @@ def test_a_scan_and_a_stream_say_the_same_of_any_item(
     assert len(digests) == 1
 
 
-def test_keys_lead_back_to_items() -> None:
-    schema = KeySchema((KeyAttribute("user-id", "S"), KeyAttribute("n", "N")))
-    reader = KeyReader(schema, JSON, sanitise=True)
-    key = b'{"userid":"a","n":"7"}'
-    assert reader.item_key(TOPIC, key) == b'{"user-id":{"S":"a"},"n":{"N":"7"}}'
-    assert reader.shown(TOPIC, key) == {"userid": "a", "n": "7"}
-
-
-@pytest.mark.parametrize("key", [None, b'{"x":"1"}', b'{"id":1}', b'"1"', b"\xff"])
-def test_keys_that_are_none_of_ours_do_not(key: bytes | None) -> None:
-    assert KeyReader(KEYS, JSON, sanitise=False).item_key(TOPIC, key) is None
-
-
-def test_keys_are_shown_as_they_are_where_nobody_reads_them() -> None:
-    assert KeyReader(KEYS, None, sanitise=False).shown(TOPIC, b"a\xff") == "a\\xff"
-    assert KeyReader(KEYS, JSON, sanitise=False).shown(TOPIC, b'"1"') == "1"
-    assert KeyReader(KEYS, JSON, sanitise=False).shown(TOPIC, None) is None
-
-
 def test_structs_are_read_as_their_members() -> None:
     inner = Schema(SchemaType.STRUCT, fields=(Field("x", STRING),))
     outer = Schema(SchemaType.STRUCT, fields=(Field("in", inner),))
@@ -211,6 +199,31 @@ def test_kinds() -> None:
     assert reconciling.kind_of(None, b"2") is Kind.EXTRA
 
 
+def test_a_record_of_another_table_is_known_by_its_owner() -> None:
+    ours, theirs = (
+        envelope("{}", source={"table_name": table}) for table in ("orders", "invoices")
+    )
+    assert reconciling.owner_of(TYPED.found(TOPIC, ours).digest) is None
+    assert reconciling.owner_of(TYPED.found(TOPIC, theirs).digest) == "invoices"
+    assert [TYPED.is_foreign(TYPED.read(TOPIC, each)) for each in (ours, theirs)] == [False, True]
+    # Where they say that they have no item, the key is free.
+    deleted = envelope("{}", op="d", source={"table_name": "invoices"})
+    assert TYPED.found(TOPIC, deleted).digest is None
+
+
+def test_what_another_table_holds_is_in_conflict_or_none_of_our_business() -> None:
+    theirs = TYPED.found(TOPIC, envelope("{}", source={"table_name": "invoices"})).digest
+    assert reconciling.kind_of(b"1", theirs) is Kind.CONFLICT
+    assert reconciling.kind_of(None, theirs) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "names_it"), [(envelope("{}"), True), (b'{"id":"1"}', False), (b"[1]", False)]
+)
+def test_only_envelopes_name_their_table(value: bytes, names_it: bool) -> None:
+    assert reconciling.names_table(TYPED.found(TOPIC, value).digest) is names_it
+
+
 def test_a_report_keeps_all_its_members() -> None:
     difference = Difference(Kind.STALE, TOPIC, {"id": "1"}, 0, 7)
     report = Report(
@@ -224,10 +237,13 @@ def test_a_report_keeps_all_its_members() -> None:
         "compared": "documents",
         "counts": {
             "items": 1, "records": 0, "keys": 0, "equal": 0, "missing": 0, "stale": 1, "extra": 0,
-            "skipped": 0, "foreign": 0, "unchecked": 0,
+            "skipped": 0, "foreign": 0, "unchecked": 0, "conflict": 0,
         },
         "differences": [
-            {"kind": "stale", "topic": TOPIC, "key": {"id": "1"}, "partition": 0, "offset": 7}
+            {
+                "kind": "stale", "topic": TOPIC, "key": {"id": "1"}, "partition": 0, "offset": 7,
+                "held_by": None,
+            }
         ],
         "notes": [],
         "repaired": None,
