@@ -2,20 +2,20 @@
 # also the image of executors. No compiler, no pip, no root in either.
 #
 # Base images are pinned by exact tags. To pin bytes: --build-arg PYTHON_IMAGE=python@sha256:...
-# Python packages are pinned with hashes by requirements/*.txt.
+# Python packages are pinned with hashes by config/locks/*.txt.
 ARG PYTHON_IMAGE=python:3.12.12-slim-bookworm
 ARG JRE_IMAGE=eclipse-temurin:17.0.16_8-jre-jammy
 
 FROM ${PYTHON_IMAGE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-COPY requirements requirements
+COPY config/locks config/locks
 RUN python -m venv /opt/build \
  && /opt/build/bin/pip install --no-compile \
-      --require-hashes --only-binary :all: -r requirements/build.txt
+      --require-hashes --only-binary :all: -r config/locks/build.txt
 RUN python -m venv --without-pip /opt/connectd \
  && /opt/build/bin/pip --python /opt/connectd/bin/python install \
-      --require-hashes --only-binary :all: -r requirements/worker.txt
+      --require-hashes --only-binary :all: -r config/locks/worker.txt
 COPY pyproject.toml README.md ./
 COPY connectd connectd
 COPY spark_jobs spark_jobs
@@ -27,7 +27,7 @@ RUN /opt/build/bin/cyclonedx-py environment --pyproject pyproject.toml --output-
 # PySpark comes as source: its wheel is made here, of the same locked versions.
 FROM build AS build-spark
 RUN /opt/build/bin/pip wheel --no-build-isolation --no-deps --require-hashes \
-      --wheel-dir /wheels-spark -r requirements/spark.txt \
+      --wheel-dir /wheels-spark -r config/locks/spark.txt \
  && /opt/build/bin/pip --python /opt/connectd/bin/python install \
       --no-index --no-deps /wheels-spark/*.whl
 RUN /opt/build/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \

@@ -11,7 +11,7 @@ ARGS ?=
 NAME ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint conformance soak bench
+.PHONY: help demo test lint conformance soak bench sbom
 
 help: ## this text
 	@echo "make TARGET [VARIABLE=value]:"
@@ -43,6 +43,10 @@ soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)
 bench: $(STAMP) ## one benchmark: NAME=scan, stream, spark, converters, rest_load, metrics, restart, hanging
 	@test -n "$(NAME)" || { echo "make bench needs NAME, for example NAME=scan" >&2; exit 2; }
 	@$(PY) -m benchmarks.$(NAME) $(ARGS)
+
+sbom: $(STAMP) ## what is in the worker's image, built without an engine, listed and audited: sbom.cdx.json
+	@$(PY) -m tests.image.building worker --sbom sbom.cdx.json
+	@$(PY) -m tests.image.audit sbom.cdx.json
 
 # The virtual environment follows pyproject.toml and nothing else.
 $(STAMP): pyproject.toml

@@ -20,7 +20,7 @@ from typing import Any, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.image.locks import REQUIREMENTS
+from tests.image.locks import LOCKED
 
 AGREED: Final = frozenset(
     {
@@ -123,7 +123,7 @@ def main(arguments: list[str]) -> int:
         licences = each.licences or {SAID_ELSEWHERE.get(each.name, "?")}
         print(f"{each.name:45} {each.version:18} {', '.join(sorted(licences))}")
     has_spark = any(each.name == "pyspark" for each in there)
-    found = problems(sbom, REQUIREMENTS / ("spark.txt" if has_spark else "worker.txt"))
+    found = problems(sbom, LOCKED / ("spark.txt" if has_spark else "worker.txt"))
     for problem in found:
         print(problem, file=sys.stderr)
     return int(bool(found))

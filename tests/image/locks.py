@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-REQUIREMENTS: Final = ROOT / "requirements"
+LOCKED: Final = ROOT / "config" / "locks"
 
 WORKER_EXTRAS: Final = ("registry", "tracing")
 SPARK_EXTRAS: Final = (*WORKER_EXTRAS, "spark")
@@ -33,14 +33,14 @@ def commands(today: datetime.date) -> list[list[str]]:
         *("--generate-hashes", "--no-annotate", "--no-header", "--upgrade"),
         *("--exclude-newer", (today - _AGE_MIN).isoformat()),
     ]
-    worker = "requirements/worker.txt"
+    worker = "config/locks/worker.txt"
     return [
         [*compile_, *_extras(WORKER_EXTRAS), "pyproject.toml", "-o", worker],
         [
             *compile_, *_extras(SPARK_EXTRAS), "pyproject.toml",
-            "-c", worker, "-o", "requirements/spark.txt",
+            "-c", worker, "-o", "config/locks/spark.txt",
         ],
-        [*compile_, "requirements/build.in", "-o", "requirements/build.txt"],
+        [*compile_, "config/locks/build.in", "-o", "config/locks/build.txt"],
     ]  # fmt: skip
 
 

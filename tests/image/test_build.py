@@ -22,7 +22,7 @@ from tests.harness.processes import ManagedProcess, free_ports
 from tests.harness.worker import NO_CREDENTIALS_FROM_OUTSIDE, rest_request
 from tests.image import audit, building, dockerfile
 from tests.image.building import Build
-from tests.image.locks import REQUIREMENTS
+from tests.image.locks import LOCKED
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -90,7 +90,7 @@ def test_the_bill_of_materials_names_everything_that_is_in_it(sbom: dict[str, An
 
 
 def test_versions_are_the_locked_ones_and_licences_are_agreed_to(sbom: dict[str, Any]) -> None:
-    assert audit.problems(sbom, REQUIREMENTS / "worker.txt") == []
+    assert audit.problems(sbom, LOCKED / "worker.txt") == []
 
 
 def test_no_licence_is_said_elsewhere_that_is_said_there(sbom: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ def test_what_is_copied_exists_and_is_sent_to_the_engine(file: Dockerfile) -> No
         if each.word == "COPY" and each.copied[0] is None
         for source in each.copied[1]
     ]
-    assert {"connectd", "spark_jobs", "requirements", "pyproject.toml"} <= set(sources)
+    assert {"connectd", "spark_jobs", "config/locks", "pyproject.toml"} <= set(sources)
     assert [source for source in sources if not (ROOT / source).exists()] == []
     assert [source for source in sources if not dockerfile.is_sent(source)] == []
 
@@ -122,7 +122,7 @@ def test_every_package_comes_with_its_hash(file: Dockerfile) -> None:
     assert [
         line for line in lines if not re.search(r"--require-hashes|--no-index|--no-deps", line)
     ] == []
-    outside = [line for line in lines if "-r requirements" in line]
+    outside = [line for line in lines if "-r config/locks" in line]
     assert [line for line in outside if "--require-hashes" not in line] == []
 
 

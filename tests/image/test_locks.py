@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.image import audit, locks
-from tests.image.locks import REQUIREMENTS, ROOT, SPARK_EXTRAS, WORKER_EXTRAS
+from tests.image.locks import LOCKED, ROOT, SPARK_EXTRAS, WORKER_EXTRAS
 
 LOCKS = {"worker.txt": WORKER_EXTRAS, "spark.txt": SPARK_EXTRAS}
 HASH = f"--hash=sha256:{'0' * 64}"
@@ -28,7 +28,7 @@ def requirements(extras: tuple[str, ...]) -> list[Requirement]:
 @pytest.mark.parametrize("name", LOCKS)
 def test_every_requirement_is_locked_at_a_version_that_it_allows(name: str) -> None:
     """Write the locks with ``python -m tests.image.locks`` when requirements have changed."""
-    pinned = audit.pins(REQUIREMENTS / name)
+    pinned = audit.pins(LOCKED / name)
     wanted = [
         each for each in requirements(LOCKS[name]) if not each.marker or each.marker.evaluate()
     ]
@@ -41,18 +41,18 @@ def test_every_requirement_is_locked_at_a_version_that_it_allows(name: str) -> N
 
 
 def test_the_image_with_spark_has_the_versions_of_the_other_one() -> None:
-    worker, spark = (audit.pins(REQUIREMENTS / name) for name in ("worker.txt", "spark.txt"))
+    worker, spark = (audit.pins(LOCKED / name) for name in ("worker.txt", "spark.txt"))
     assert worker.items() <= spark.items()
     assert {"pyspark", "py4j", "pyarrow"} <= spark.keys() - worker.keys()
 
 
 def test_nothing_of_the_tests_is_in_an_image() -> None:
-    pinned = audit.pins(REQUIREMENTS / "spark.txt")
+    pinned = audit.pins(LOCKED / "spark.txt")
     assert {"pytest", "moto", "ruff", "helm-python-sdk"} & pinned.keys() == set()
 
 
 def test_what_builds_the_images_is_locked() -> None:
-    pinned = audit.pins(REQUIREMENTS / "build.txt")
+    pinned = audit.pins(LOCKED / "build.txt")
     assert {"hatchling", "setuptools", "wheel", "cyclonedx-bom"} <= pinned.keys()
 
 
