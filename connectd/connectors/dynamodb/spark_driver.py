@@ -21,6 +21,7 @@ from connectd.connectors.dynamodb import scan_reports, spark_command
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.connectors.dynamodb.scan_reports import ScanReport, Started
 from connectd.connectors.dynamodb.spark_engine import ScanDriver
+from connectd.connectors.dynamodb.spark_java import JavaCheck
 from connectd.errors import ConfigError, ConnectdError, RetriableError
 from connectd.observe.redaction import redact_text
 
@@ -47,14 +48,15 @@ class SparkSubmit:
         self._settings = settings
         self._grace_s = grace_s
         self._asked_grace_s = asked_grace_s
+        self._javas = JavaCheck()
 
-    def problem(self) -> str:
+    async def problem(self) -> str:
         """See ``DriverStarter``."""
         try:
-            spark_command.find_parts(self._settings, os.environ)
+            parts = spark_command.find_parts(self._settings, os.environ)
         except ConfigError as error:
             return str(error)
-        return ""
+        return "" if parts.java is None else await self._javas.problem(parts.java, os.environ)
 
     def start(self, job: ScanJob) -> AbstractAsyncContextManager[ScanDriver]:
         """See ``DriverStarter``."""

@@ -60,7 +60,7 @@ class ScanDriver(Protocol):
 class DriverStarter(Protocol):
     """Starts drivers."""
 
-    def problem(self) -> str:
+    async def problem(self) -> str:
         """Why none can be started here; "" when nothing is in the way."""
         ...
 

@@ -83,9 +83,16 @@ class SparkScan:
         self._flow = PositionFlow(scope.queue, scope.table)
         settings = self._spark.settings
         self._backoff = Backoff(settings.restart_initial_s, settings.restart_max_s)
+        self.has_started = False
+        """Whether Spark was there, for any driver of this scan."""
         self._last_word: Failed | Finished | None = None
         self._is_asked_to_end = False
         self._heard_s = self._came_back_s = self._logged_s = scope.clock.monotonic()
+
+    @property
+    def table(self) -> str:
+        """Its name."""
+        return self._scope.table
 
     async def run(self) -> TableState:
         """Have what is left scanned; returns the FINISHED state, durable.
@@ -203,6 +210,7 @@ class SparkScan:
     def _take(self, report: ScanReport) -> None:
         match report:
             case Started():
+                self.has_started = True
                 self._scope.clear_trouble(_WHAT)
                 self._ledger.progress.engine = f"spark ({report.master}, {report.slots} at a time)"
                 _log.info(
