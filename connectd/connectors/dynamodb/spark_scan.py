@@ -40,7 +40,13 @@ from connectd.connectors.dynamodb.scan_reports import (
     Started,
     Trouble,
 )
-from connectd.connectors.dynamodb.spark_engine import DriverOutput, HandOff, ScanDriver, Turn
+from connectd.connectors.dynamodb.spark_engine import (
+    HandOff,
+    ScanDriver,
+    Turn,
+    hand_notes_on,
+    with_output,
+)
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import FatalTaskError, RetriableError, TableGoneError
 from connectd.model.record import DeliveredElsewhere
@@ -136,10 +142,12 @@ class SparkScan:
     async def _after_failure(self, error: RetriableError, failures: int) -> None:
         table, limit = self._scope.table, self._spark.settings.restarts_max
         if failures > limit:
-            raise FatalTaskError(
+            fatal = FatalTaskError(
                 f"table {table}: the scan on Spark has failed {failures} times in a row without "
                 f"getting on (spark.restart.attempts.max is {limit}); the last time: {error}"
-            ) from (error.__cause__ or error)
+            )
+            hand_notes_on(error, fatal)
+            raise fatal from error.__cause__
         wait_s = self._backoff.wait_s(failures)
         _log.warning(
             "a scan on Spark has failed, it is started anew with the segments that are left",
@@ -295,10 +303,11 @@ class SparkScan:
             now_s = self._scope.clock.monotonic()
             idle_s, quiet_s = now_s - self._came_back_s, now_s - self._heard_s
             if idle_s >= limit_s + settings.chunk_s:
-                raise RetriableError(
+                silent = RetriableError(
                     f"no chunk of the scan on Spark has come back for {idle_s:.0f} s "
                     f"(spark.idle.timeout.ms is {limit_s * 1000:.0f})"
-                ) from DriverOutput(driver.tail())
+                )
+                raise with_output(silent, driver.tail())
             looks = looks + 1 if quiet_s >= shown_s else 0
             if looks:
                 room = f"has {settings.master} room for it?"
@@ -319,9 +328,8 @@ class SparkScan:
             # Spark often tells the cause in its log, and the consequence to whoever asks it.
             why = ": ".join(filter(None, (self._spark.starter.explanation(tail), word.error)))
             text = f"table {self._scope.table}: the scan on Spark has failed: {why}"
-            raise kind(text) from DriverOutput(tail)
+            raise with_output(kind(text), tail)
         if isinstance(word, Finished):
-            raise RetriableError(
-                f"the Spark driver says that it has finished, but {left} segments are not"
-            ) from DriverOutput(tail)
-        raise self._spark.starter.verdict(code, tail) from DriverOutput(tail)
+            text = f"the Spark driver says that it has finished, but {left} segments are not"
+            raise with_output(RetriableError(text), tail)
+        raise with_output(self._spark.starter.verdict(code, tail), tail)

@@ -19,6 +19,7 @@ from connectd.connectors.dynamodb.scan_reports import (
     Trouble,
 )
 from connectd.model.record import RecordBatch
+from connectd.runtime import statuses
 from tests.component.dynamodb import spark
 from tests.component.dynamodb.rig import Rig, virtual
 from tests.component.dynamodb.spark import ITEMS, FakeDriver, FakeSpark, new_rig
@@ -181,8 +182,11 @@ async def test_failures_without_progress_end_in_a_failed_table_with_the_last_lin
     assert "failed 3 times in a row" in reason
     assert "spark.restart.attempts.max is 2" in reason
     assert "exit code 1: the last line" in reason
-    trace = trace_of(failure_of(rig))
-    assert "the last lines of the Spark driver:\nWARN something that Spark says\nthe last" in trace
+    assert statuses.trace_of(failure_of(rig)).endswith(
+        "failed 3 times in a row without getting on (spark.restart.attempts.max is 2); the last "
+        "time: the Spark driver has ended with exit code 1: the last line\n"
+        "the last lines of the Spark driver:\nWARN something that Spark says\nthe last line"
+    )
     assert len(fake.jobs) == 3
     assert fake.running == 0
     await rig.stop()
