@@ -17,7 +17,7 @@ import structlog
 from connectd.aio import child_process
 from connectd.aio.child_process import ChildProcess
 from connectd.configdef.spark_settings import SparkSettings
-from connectd.connectors.dynamodb import scan_reports, spark_command
+from connectd.connectors.dynamodb import scan_reports, spark_command, spark_master
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.connectors.dynamodb.scan_reports import ScanReport, Started
 from connectd.connectors.dynamodb.spark_engine import ScanDriver
@@ -73,6 +73,12 @@ class SparkSubmit:
     @asynccontextmanager
     async def _started(self, job: ScanJob) -> AsyncIterator[ScanDriver]:
         parts = spark_command.find_parts(self._settings, os.environ)
+        master = self._settings.master
+        refusal = await spark_master.refusal(master)
+        if refusal:
+            raise RetriableError(
+                f"the Spark master cannot be reached (spark.master is {master}): {refusal}"
+            )
         async with AsyncExitStack() as stack:
             try:
                 files = spark_command.write_files(job, self._settings)

@@ -92,6 +92,7 @@ class SparkScan:
         self.has_started = False
         """Whether Spark was there, for any driver of this scan."""
         self._last_word: Failed | Finished | None = None
+        self._last_failure = ""
         self._is_asked_to_end = False
         self._heard_s = self._came_back_s = self._logged_s = scope.clock.monotonic()
 
@@ -111,6 +112,7 @@ class SparkScan:
         failures = 0
         while self._ledger.unfinished():
             await self._resumed()
+            self._show_start(failures)
             before = self._ledger.items, self._ledger.progress.segments_finished
             try:
                 await self._run_driver()
@@ -139,6 +141,11 @@ class SparkScan:
             await run_unless(self._turn.take(), self._running.wait_off())
         progress.note = note
 
+    def _show_start(self, failures: int) -> None:
+        settings = self._spark.settings
+        again = f", attempt {failures + 1} of {settings.restarts_max + 1}" if failures else ""
+        self._ledger.progress.engine = f"spark ({settings.master}, starting{again})"
+
     async def _after_failure(self, error: RetriableError, failures: int) -> None:
         table, limit = self._scope.table, self._spark.settings.restarts_max
         if failures > limit:
@@ -157,6 +164,7 @@ class SparkScan:
             wait_s=round(wait_s, 1),
             segments_left=len(self._ledger.unfinished()),
         )
+        self._last_failure = str(error)
         self._scope.report_trouble(_WHAT, error, failures)
         await self._scope.scheduler.wait(wait_s)
 
@@ -198,7 +206,6 @@ class SparkScan:
             segments=len(job.segments),
             segments_total=job.total_segments,
         )
-        self._ledger.progress.engine = f"spark ({self._spark.settings.master}, starting)"
         async with self._spark.starter.start(job) as driver:
             await wait_first(
                 self._follow(driver), self._end_when_paused(driver), self._watch_silence(driver)
@@ -218,7 +225,7 @@ class SparkScan:
     def _take(self, report: ScanReport) -> None:
         match report:
             case Started():
-                self.has_started = True
+                self.has_started, self._last_failure = True, ""
                 self._scope.clear_trouble(_WHAT)
                 self._ledger.progress.engine = f"spark ({report.master}, {report.slots} at a time)"
                 _log.info(
@@ -311,7 +318,8 @@ class SparkScan:
             looks = looks + 1 if quiet_s >= shown_s else 0
             if looks:
                 room = f"has {settings.master} room for it?"
-                quiet = RetriableError(f"nothing was told for {quiet_s:.0f} s; {room}")
+                before = f"; the last attempt: {self._last_failure}" if self._last_failure else ""
+                quiet = RetriableError(f"nothing was told for {quiet_s:.0f} s; {room}{before}")
                 self._scope.report_trouble(_WHAT, quiet, looks)
 
     def _forget_troubles(self) -> None:

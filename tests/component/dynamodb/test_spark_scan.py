@@ -157,6 +157,24 @@ async def test_a_driver_that_dies_is_followed_by_one_for_the_rest() -> None:
 
 
 @virtual
+async def test_while_another_driver_starts_the_last_failure_stays_in_sight() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=4, chunk_s=5.0)
+    fake.script.append(spark.stays_silent(1, "java.io.IOException: no room on the disk"))
+    fake.script.append(spark.stays_silent(1, after_s=300.0))
+    await rig.start()
+    await rig.until(lambda: len(fake.jobs) == 2)
+    assert "no room on the disk (attempt 1)" in str(rig.row("orders")["reason"])
+    assert scan_of(rig)["engine"] == "spark (local[2], starting, attempt 2 of 5)"
+    await rig.until(lambda: "nothing was told" in str(rig.row("orders")["reason"]))
+    reason = str(rig.row("orders")["reason"])
+    assert "the last attempt: the Spark driver has ended with exit code 1: " in reason
+    assert "no room on the disk" in reason
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+@virtual
 async def test_while_another_start_is_waited_for_the_table_says_why() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig, restart_initial_s=100.0)

@@ -21,7 +21,7 @@ from connectd.connectors.dynamodb.scan_reports import (
 )
 from connectd.connectors.dynamodb.spark_driver import SparkSubmit
 from connectd.connectors.dynamodb.spark_engine import ScanDriver
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, RetriableError
 from tests.fakes import spark_submit
 from tests.kit.scan_jobs import a_job
 
@@ -255,3 +255,18 @@ def test_a_directory_is_no_spark_submit(tmp_path: Path) -> None:
         assert problem.startswith(f"spark.submit.command is {tmp_path}, expected the path of a")
 
     run(scenario())
+
+
+def test_a_master_that_refuses_is_told_before_anything_is_started(
+    submit: Submit, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with submit("spark://127.0.0.1:1").start(a_job()):
+            raise AssertionError("it was started")
+
+    with pytest.raises(
+        RetriableError,
+        match=r"cannot be reached \(spark.master is spark://127.0.0.1:1\): 127.0.0.1:1: Connection",
+    ):
+        run(scenario())
+    assert files_left(tmp_path) == []
