@@ -39,6 +39,9 @@ from spark_jobs.parent_watch import ParentWatch
 
 EXIT_STOPPED: Final = 128 + signal.SIGTERM
 
+_LOOK_S: Final = 0.2
+"""How often it is looked whether the first task is done, or not wanted any more."""
+
 _STOP_SPARK_S: Final = 5.0
 """For Spark's own end; after that the process ends with it or without."""
 
@@ -112,7 +115,17 @@ def scan_on(
     report: Callable[[ScanReport], None],
     stop: threading.Event,
 ) -> Finished | Failed | None:
-    """Do a job on a Spark that runs; returns the last word, unreported. None: stopped."""
+    """Do a job on a Spark that runs; returns the last word, unreported. None: stopped.
+
+    That it has started is told once an executor has done something: before, the cluster may have
+    no room, or nobody may ever have reached its master.
+    """
+    if not is_local(context.master):
+        try:
+            if not first_task(context, stop):
+                return None
+        except (SparkEndedError, SparkLostError) as error:
+            return Failed(str(error), retriable=True)
     slots = min(job.parallelism or context.defaultParallelism, max(1, len(job.segments)))
     report(Started(context.version, context.master or "", slots))
     runner = ChunkRunner(
@@ -192,17 +205,44 @@ def _end(context: SparkContext, stop: threading.Event) -> None:
     thread.join(_STOP_SPARK_S)
 
 
+def first_task(context: SparkContext, stop: threading.Event) -> bool:
+    """Wait until an executor has done something; False: stopped meanwhile.
+
+    Raises:
+        SparkEndedError, SparkLostError: it will not.
+    """
+    errors: list[Exception] = []
+
+    def count() -> None:
+        try:
+            context._jsc.parallelize([0], 1).count()
+        except (Py4JError, OSError) as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=count, name="first-task", daemon=True)
+    thread.start()
+    while thread.is_alive() and not stop.is_set():
+        thread.join(_LOOK_S)
+    if errors and not stop.is_set():
+        raise _loss(context, errors[0]) from errors[0]
+    return not stop.is_set()
+
+
 def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
     try:
         (result,) = context.parallelize([order], 1).mapPartitions(_scan_chunks).collect()
     except (Py4JError, PySparkException, OSError) as error:
-        if _has_ended(context):
-            raise SparkEndedError(
-                "Spark has ended by itself; check that its master is reachable and the log of the "
-                "driver"
-            ) from error
-        raise SparkLostError(_java_text(error)) from error
+        raise _loss(context, error) from error
     return result
+
+
+def _loss(context: SparkContext, error: Exception) -> SparkEndedError | SparkLostError:
+    if _has_ended(context):
+        return SparkEndedError(
+            "Spark has ended by itself; check that its master is reachable and the log of the "
+            "driver"
+        )
+    return SparkLostError(_java_text(error))
 
 
 def _scan_chunks(orders: Iterable[ChunkOrder]) -> Iterator[ChunkResult]:

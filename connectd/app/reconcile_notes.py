@@ -80,7 +80,7 @@ def of_doubt(counts: Counts, looked_at: int, denied: ConnectdError | None) -> li
         return []
     return [
         f"{beyond} differences were not looked at again, and may be changes that were on their "
-        f"way: of more than {CANDIDATES_MAX} keys that differ the first ones are"
+        f"way: of all keys that differ only {CANDIDATES_MAX} are"
     ]
 
 

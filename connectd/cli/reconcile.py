@@ -46,7 +46,8 @@ of the worker's properties file (-w); without one, of CONNECT_… variables in t
 
 In a topic that several tables share, the last record of a key counts, whosever it is. A conflict is
 for you to end: in a compacted topic the tables overwrite one another, until each has a topic of its
-own (kafka.topic.map) or keys that differ.
+own (kafka.topic.map) or keys that differ. Only envelopes name their table: where UnwrapDynamoDb
+takes them away, another table's record of the same key is taken for a stale one.
 
 What should be there is made by the connector's own transforms and converters. Values that are
 envelopes of this connector are compared by document: op, ts_ms, source.init_sync* and old_document

@@ -26,7 +26,7 @@ def install(directory: Path) -> str:
 
 def main() -> None:
     """Run the behaviour that ``--master`` names."""
-    name = sys.argv[sys.argv.index("--master") + 1]
+    name = sys.argv[sys.argv.index("--master") + 1].removeprefix("k8s://")  # as workers take it
     {
         "finishes": finishes,
         "hangs": hangs,

@@ -138,7 +138,8 @@ def create_topic(bootstrap: str, topic: str, policy: str = "compact") -> None:
 def append_envelope(rig: Rig, topic: str, *, key: bytes | None, table: str) -> None:
     """A record as another connector writes it of its table."""
     value = {"version": "0.1", "document": "{}", "source": {"table_name": table}, "op": "r"}
-    producer = Producer({"bootstrap.servers": rig.broker.bootstrap, "log_level": 0})
+    conf = {"bootstrap.servers": rig.broker.bootstrap, "partitioner": "murmur2_random"}
+    producer = Producer({**conf, "log_level": 0})
     producer.produce(rig.topic(topic), key=key, value=json.dumps(value).encode())
     assert producer.flush(20) == 0
 
@@ -261,6 +262,22 @@ def test_an_export_stands_for_the_table_and_what_changed_since_is_asked_of_the_t
     assert (told.code, told.report["counts"]["unchecked"]) == (1, 0)
     assert (repaired.code, repaired.report["repaired"]) == (0, {"records": 2, "tombstones": 1})
     rig.assert_topic_equals_table("t")
+
+
+def test_beside_an_export_too_what_another_table_holds_is_left(
+    rig: Rig, reconcile: Command
+) -> None:
+    with served(exported(range(2))) as s3:
+        in_sync(rig, 2, aws__s3__endpoint=s3)
+        stopped(rig)
+        rig.control.delete(table="t", key={"id": {"S": "k1"}})
+        for key in (b'{"id":"k0"}', b'{"id":"k1"}'):
+            append_envelope(rig, "t", key=key, table="u")
+
+        outcome = reconcile("--export", EXPORT, "--repair")
+
+    assert outcome.differences == {("conflict", "k0")}
+    assert (outcome.code, outcome.report["repaired"]) == (1, {"records": 0, "tombstones": 0})
 
 
 def test_an_export_that_cannot_be_read_ends_the_comparison(rig: Rig, reconcile: Command) -> None:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from connectd.connectors.dynamodb.scan_reports import (
@@ -19,8 +22,10 @@ from connectd.connectors.dynamodb.scan_reports import (
     SegmentMoved,
     Trouble,
 )
+from spark_jobs import initial_scan
 from tests.harness.kafka import KafkaBroker
 from tests.integration.worker_rig import prefix_of
+from tests.kit.scan_jobs import a_job
 from tests.spark.scan_rig import (
     APPLICATION,
     Scan,
@@ -196,3 +201,24 @@ _CASTS_TEXT = {
     "transforms.c.spec": "op:int32",
 }
 """The operation, a letter, is no number."""
+
+
+def test_a_spark_that_runs_something_is_told_from_one_that_does_not(
+    spark_context: SparkContext,
+) -> None:
+    stop = threading.Event()
+    assert initial_scan.first_task(spark_context, stop)
+    stop.set()
+    assert not initial_scan.first_task(spark_context, stop)
+
+
+def test_a_spark_that_has_ended_before_it_ran_anything_was_never_started() -> None:
+    told: list[ScanReport] = []
+    ended = mock.MagicMock(master="spark://m:7077")
+    ended._jsc.parallelize.side_effect = Py4JError("Cannot call methods on a stopped SparkContext")
+    ended._jsc.sc.return_value.isStopped.return_value = True
+    last = initial_scan.scan_on(ended, a_job(), told.append, threading.Event())
+    assert isinstance(last, Failed)
+    assert last.retriable
+    assert last.error.startswith("Spark has ended by itself; check that its master is reachable")
+    assert told == []

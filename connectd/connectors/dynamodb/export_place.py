@@ -94,9 +94,9 @@ def _prefix_problem(text: str) -> str:
         )
     if any(unicodedata.category(each) in ("Cc", "Cs") for each in text):
         return "Control characters cannot be in a prefix; write letters, digits and ! - _ . * ' ( )"
-    if any(part in ("", ".", "..") for part in text.split("/")) and text:
+    if any(part in (".", "..") for part in text.split("/")):
         return (
-            "S3 knows no directories: a prefix has no empty, '.' or '..' part between its slashes; "
+            "S3 knows no directories: no part between the slashes of a prefix is '.' or '..'; "
             "write the whole path from the top of the bucket"
         )
     size = len(text.encode())

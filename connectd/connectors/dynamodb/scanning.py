@@ -4,6 +4,9 @@ nobody, when the table is read from an export (``export_sync``).
 The choice between those who scan is made anew in every life of a scan: positions mean the same to
 both, so that a scan may change hands. Positions in an export mean something else, so what began as
 one ends as one. It says in one line of the log which, and why.
+
+With ``auto`` this process scans what Spark cannot, also where that shows only when Spark is
+started, as long as no driver has ever got so far that Spark was there. The table's row says why.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from connectd.connectors.dynamodb.source_api import TableDescription
 from connectd.connectors.dynamodb.spark_engine import HandOff, Turn
 from connectd.connectors.dynamodb.spark_scan import SparkScan
 from connectd.connectors.dynamodb.table_scope import TableScope
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, FatalTaskError, TableGoneError
 
 _log = structlog.get_logger(__name__)
 
@@ -34,11 +37,17 @@ _NO_SPARK = "this worker offers no Spark"
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Who scans, and why. ``hand_off`` is the way to Spark, if it is Spark."""
+    """Who scans, and why. ``hand_off`` is the way to Spark, if it is Spark.
+
+    ``instead`` says why it is not Spark although the table is large enough. ``is_free``: nobody
+    has asked for Spark by name, so that this process may scan instead.
+    """
 
     why: str
     hand_off: HandOff | None = None
     is_export: bool = False
+    instead: str = ""
+    is_free: bool = False
 
     @property
     def engine(self) -> str:
@@ -52,7 +61,7 @@ class EngineChoice:
         return self.hand_off is not None
 
 
-def choose_engine(
+async def choose_engine(
     settings: ScanSettings,
     description: TableDescription,
     hand_off: HandOff | None,
@@ -69,16 +78,16 @@ def choose_engine(
     else:
         is_export, began = under_way.export_bucket is not None, "INIT_SYNC began with an export; "
     if is_export:
-        choice = _who(
+        choice = await _who(
             settings, description, hand_off, settings.export.reader, "init.sync.export.reader"
         )
         return replace(choice, why=began + choice.why, is_export=True)
     if settings.engine is ScanEngine.EXPORT:
         return EngineChoice("INIT_SYNC began as a scan, so it is no export")
-    return _who(settings, description, hand_off, settings.engine, "init.sync.engine")
+    return await _who(settings, description, hand_off, settings.engine, "init.sync.engine")
 
 
-def _who(
+async def _who(
     settings: ScanSettings,
     description: TableDescription,
     hand_off: HandOff | None,
@@ -88,8 +97,8 @@ def _who(
     """This process or Spark, as ``key`` wants it."""
     if wanted is ScanEngine.DAEMON:
         return EngineChoice(f"{key} is daemon")
-    problem = _NO_SPARK if hand_off is None else hand_off.engine.starter.problem()
     if wanted is ScanEngine.SPARK:
+        problem = await _problem(hand_off)
         if problem:
             raise ConfigError(f"table {description.name}: {key} is spark, but {problem}")
         return EngineChoice(f"{key} is spark", hand_off)
@@ -99,9 +108,14 @@ def _who(
     if not is_large and not is_long:
         return EngineChoice(f"{measured}, below the thresholds of Spark")
     reached = f"{measured}, enough for init.sync.spark.threshold.{'bytes' if is_large else 'items'}"
+    problem = await _problem(hand_off)
     if problem:
-        return EngineChoice(f"{reached}, but {problem}")
-    return EngineChoice(reached, hand_off)
+        return EngineChoice(f"{reached}, but {problem}", instead=problem)
+    return EngineChoice(reached, hand_off, is_free=True)
+
+
+async def _problem(hand_off: HandOff | None) -> str:
+    return _NO_SPARK if hand_off is None else await hand_off.engine.starter.problem()
 
 
 @asynccontextmanager
@@ -152,15 +166,48 @@ async def scan_table(
     if choice.is_export:
         return await _read_export(scope, description, plan, state, stored, choice)
     hand_off = choice.hand_off
-    if hand_off is None or turn is None:
-        ledger = ScanLedger(scope, state, stored, engine="daemon")
-        pacer = scan.make_pacer(scope, description, state.total_segments or 1)
-        return await scan.TableScan(scope, plan, ledger, pacer).run()
-    ledger = ScanLedger(scope, state, stored, engine="spark")
-    job = make_job(scope, hand_off, description, plan, state)
-    return await SparkScan(
-        scope, ledger, hand_off, turn, lambda segments: replace(job, segments=segments)
-    ).run()
+    on_spark = hand_off is not None and turn is not None
+    ledger = ScanLedger(scope, state, stored, engine="spark" if on_spark else "daemon")
+    if hand_off is not None and turn is not None:
+        job = make_job(scope, hand_off, description, plan, state)
+        spark = SparkScan(
+            scope, ledger, hand_off, turn, lambda segments: replace(job, segments=segments)
+        )
+        finished = await _on_spark(spark, choice)
+        if isinstance(finished, TableState):
+            return finished
+        choice = replace(choice, instead=finished)
+        turn.give()
+    _show_instead(scope, ledger, choice)
+    pacer = scan.make_pacer(scope, description, state.total_segments or 1)
+    return await scan.TableScan(scope, plan, ledger, pacer).run()
+
+
+async def _on_spark(spark: SparkScan, choice: EngineChoice) -> TableState | str:
+    """The finished state, or why this process must do what Spark cannot.
+
+    Raises:
+        FatalTaskError: it cannot, and it must be Spark, or has been.
+    """
+    try:
+        return await spark.run()
+    except TableGoneError:
+        raise
+    except (FatalTaskError, ConfigError) as error:
+        if not choice.is_free or spark.has_started:
+            raise
+        _log.warning(
+            "Spark cannot be started, this worker goes on with the table itself",
+            table=spark.table,
+            error=str(error),
+        )
+        return str(error)
+
+
+def _show_instead(scope: TableScope, ledger: ScanLedger, choice: EngineChoice) -> None:
+    if choice.instead:
+        ledger.progress.engine = "export, read by daemon" if choice.is_export else "daemon"
+        scope.progress.note = f"read by this worker, not by Spark: {choice.instead}"
 
 
 async def _read_export(
@@ -174,11 +221,16 @@ async def _read_export(
     """Wait for an export, and have it read."""
     export = await export_sync.complete_export(scope, description, state)
     hand_off, files = choice.hand_off, export.files
-    if hand_off is None or not files:
-        ledger = ScanLedger(scope, export.state, stored, engine="export")
+    ledger = ScanLedger(scope, export.state, stored, engine="export")
+
+    async def read_here() -> TableState:
+        _show_instead(scope, ledger, choice)
         bucket = export_sync.bucket_of(export.state)
         await ExportReader(scope, bucket, files, ExportedItems(plan, ledger)).run()
         return await ledger.finish()
+
+    if hand_off is None or not files:
+        return await read_here()
     job = replace(
         make_job(scope, hand_off, description, plan, export.state),
         units_per_s=None,
@@ -194,7 +246,11 @@ async def _read_export(
         assert turn is not None
         scope.progress.enter("INIT_SYNC")
         ledger = ScanLedger(scope, export.state, stored, engine="export")
-        return await SparkScan(scope, ledger, hand_off, turn, job_for).run()
+        finished = await _on_spark(SparkScan(scope, ledger, hand_off, turn, job_for), choice)
+    if isinstance(finished, TableState):
+        return finished
+    choice = replace(choice, instead=finished)
+    return await read_here()
 
 
 def make_job(

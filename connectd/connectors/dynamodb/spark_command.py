@@ -46,10 +46,11 @@ _OWN_AWS: Final = (
 
 @dataclass(frozen=True)
 class SparkParts:
-    """Paths of what starts a scan."""
+    """Paths of what starts a scan. ``java`` None: the installation of Spark may have its own."""
 
     submit: str
     script: str
+    java: str | None = None
 
 
 def find_parts(settings: SparkSettings, environ: Mapping[str, str]) -> SparkParts:
@@ -61,27 +62,37 @@ def find_parts(settings: SparkSettings, environ: Mapping[str, str]) -> SparkPart
     Raises:
         ConfigError: something is missing.
     """
-    submit = settings.submit_command
+    submit, java = settings.submit_command, None
     if submit is not None:
-        if not os.access(submit, os.X_OK):
+        if not _is_program(submit):
             raise ConfigError(
                 f"spark.submit.command is {submit}, expected the path of a program that this "
                 "worker may run"
             )
+        if settings.java_home:
+            java = _java(settings.java_home, environ)
     else:
-        beside = Path(sys.executable).parent / "spark-submit"
-        submit = str(beside) if os.access(beside, os.X_OK) else _on_path("spark-submit", environ)
+        beside = str(Path(sys.executable).parent / "spark-submit")
+        submit = beside if _is_program(beside) else _on_path("spark-submit", environ)
         if submit is None:
             raise ConfigError(
                 "no spark-submit was found beside Python or on PATH; install pyspark "
                 "(pip install 'connectd[spark]') or set the worker's spark.submit.command"
             )
-        java_home = settings.java_home or environ.get("JAVA_HOME")
-        java = Path(java_home) / "bin" / "java" if java_home else _on_path("java", environ)
-        if java is None or not os.access(java, os.X_OK):
-            found = f"there is no Java in {java_home}" if java_home else "no Java was found"
-            raise ConfigError(f"{found}; install Java 17 or set the worker's spark.java.home")
-    return SparkParts(submit, _script())
+        java = _java(settings.java_home or environ.get("JAVA_HOME"), environ)
+    return SparkParts(submit, _script(), java)
+
+
+def _java(java_home: str | None, environ: Mapping[str, str]) -> str:
+    java = str(Path(java_home) / "bin" / "java") if java_home else _on_path("java", environ)
+    if java is None or not _is_program(java):
+        found = f"there is no Java in {java_home}" if java_home else "no Java was found"
+        raise ConfigError(f"{found}; install Java 17 or set the worker's spark.java.home")
+    return java
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def command(

@@ -17,10 +17,11 @@ import structlog
 from connectd.aio import child_process
 from connectd.aio.child_process import ChildProcess
 from connectd.configdef.spark_settings import SparkSettings
-from connectd.connectors.dynamodb import scan_reports, spark_command
+from connectd.connectors.dynamodb import scan_reports, spark_command, spark_master
 from connectd.connectors.dynamodb.scan_job import ScanJob
 from connectd.connectors.dynamodb.scan_reports import ScanReport, Started
 from connectd.connectors.dynamodb.spark_engine import ScanDriver
+from connectd.connectors.dynamodb.spark_java import JavaCheck
 from connectd.errors import ConfigError, ConnectdError, RetriableError
 from connectd.observe.redaction import redact_text
 
@@ -47,14 +48,15 @@ class SparkSubmit:
         self._settings = settings
         self._grace_s = grace_s
         self._asked_grace_s = asked_grace_s
+        self._javas = JavaCheck()
 
-    def problem(self) -> str:
+    async def problem(self) -> str:
         """See ``DriverStarter``."""
         try:
-            spark_command.find_parts(self._settings, os.environ)
+            parts = spark_command.find_parts(self._settings, os.environ)
         except ConfigError as error:
             return str(error)
-        return ""
+        return "" if parts.java is None else await self._javas.problem(parts.java, os.environ)
 
     def start(self, job: ScanJob) -> AbstractAsyncContextManager[ScanDriver]:
         """See ``DriverStarter``."""
@@ -71,6 +73,12 @@ class SparkSubmit:
     @asynccontextmanager
     async def _started(self, job: ScanJob) -> AsyncIterator[ScanDriver]:
         parts = spark_command.find_parts(self._settings, os.environ)
+        master = self._settings.master
+        refusal = await spark_master.refusal(master)
+        if refusal:
+            raise RetriableError(
+                f"the Spark master cannot be reached (spark.master is {master}): {refusal}"
+            )
         async with AsyncExitStack() as stack:
             try:
                 files = spark_command.write_files(job, self._settings)

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from connectd.aio.toggles import Toggle
 from connectd.configdef.spark_settings import SparkSettings
@@ -21,6 +21,8 @@ from connectd.connectors.dynamodb.scan_reports import ScanReport
 from connectd.errors import ConnectdError
 from connectd.model.cluster import Config
 from connectd.model.record import ConverterSpec
+
+_Error = TypeVar("_Error", bound=Exception)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class ScanDriver(Protocol):
 class DriverStarter(Protocol):
     """Starts drivers."""
 
-    def problem(self) -> str:
+    async def problem(self) -> str:
         """Why none can be started here; "" when nothing is in the way."""
         ...
 
@@ -147,9 +149,15 @@ class HandOff:
     running: Toggle
 
 
-class DriverOutput(Exception):  # noqa: N818  no error by itself
-    """Not an error by itself: stands as the cause of one, so that traces show what Spark said."""
+def with_output(error: _Error, tail: list[str]) -> _Error:
+    """The error, with a driver's last lines as a note: a trace ends with its notes."""
+    text = "\n".join(tail) or "(it wrote nothing)"
+    error.add_note(f"the last lines of the Spark driver:\n{text}")
+    return error
 
-    def __init__(self, tail: list[str]) -> None:
-        text = "\n".join(tail) or "(it wrote nothing)"
-        super().__init__(f"the last lines of the Spark driver:\n{text}")
+
+def hand_notes_on(error: BaseException, to: BaseException) -> None:
+    """Let the notes of an error stand at the end of the trace of the one that follows from it."""
+    for note in getattr(error, "__notes__", ()):
+        to.add_note(note)
+    error.__notes__ = []

@@ -40,7 +40,13 @@ from connectd.connectors.dynamodb.scan_reports import (
     Started,
     Trouble,
 )
-from connectd.connectors.dynamodb.spark_engine import DriverOutput, HandOff, ScanDriver, Turn
+from connectd.connectors.dynamodb.spark_engine import (
+    HandOff,
+    ScanDriver,
+    Turn,
+    hand_notes_on,
+    with_output,
+)
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import FatalTaskError, RetriableError, TableGoneError
 from connectd.model.record import DeliveredElsewhere
@@ -83,9 +89,17 @@ class SparkScan:
         self._flow = PositionFlow(scope.queue, scope.table)
         settings = self._spark.settings
         self._backoff = Backoff(settings.restart_initial_s, settings.restart_max_s)
+        self.has_started = False
+        """Whether Spark was there, for any driver of this scan."""
         self._last_word: Failed | Finished | None = None
+        self._last_failure = ""
         self._is_asked_to_end = False
         self._heard_s = self._came_back_s = self._logged_s = scope.clock.monotonic()
+
+    @property
+    def table(self) -> str:
+        """Its name."""
+        return self._scope.table
 
     async def run(self) -> TableState:
         """Have what is left scanned; returns the FINISHED state, durable.
@@ -98,6 +112,7 @@ class SparkScan:
         failures = 0
         while self._ledger.unfinished():
             await self._resumed()
+            self._show_start(failures)
             before = self._ledger.items, self._ledger.progress.segments_finished
             try:
                 await self._run_driver()
@@ -126,13 +141,20 @@ class SparkScan:
             await run_unless(self._turn.take(), self._running.wait_off())
         progress.note = note
 
+    def _show_start(self, failures: int) -> None:
+        settings = self._spark.settings
+        again = f", attempt {failures + 1} of {settings.restarts_max + 1}" if failures else ""
+        self._ledger.progress.engine = f"spark ({settings.master}, starting{again})"
+
     async def _after_failure(self, error: RetriableError, failures: int) -> None:
         table, limit = self._scope.table, self._spark.settings.restarts_max
         if failures > limit:
-            raise FatalTaskError(
+            fatal = FatalTaskError(
                 f"table {table}: the scan on Spark has failed {failures} times in a row without "
                 f"getting on (spark.restart.attempts.max is {limit}); the last time: {error}"
-            ) from (error.__cause__ or error)
+            )
+            hand_notes_on(error, fatal)
+            raise fatal from error.__cause__
         wait_s = self._backoff.wait_s(failures)
         _log.warning(
             "a scan on Spark has failed, it is started anew with the segments that are left",
@@ -142,6 +164,7 @@ class SparkScan:
             wait_s=round(wait_s, 1),
             segments_left=len(self._ledger.unfinished()),
         )
+        self._last_failure = str(error)
         self._scope.report_trouble(_WHAT, error, failures)
         await self._scope.scheduler.wait(wait_s)
 
@@ -183,7 +206,6 @@ class SparkScan:
             segments=len(job.segments),
             segments_total=job.total_segments,
         )
-        self._ledger.progress.engine = f"spark ({self._spark.settings.master}, starting)"
         async with self._spark.starter.start(job) as driver:
             await wait_first(
                 self._follow(driver), self._end_when_paused(driver), self._watch_silence(driver)
@@ -203,6 +225,7 @@ class SparkScan:
     def _take(self, report: ScanReport) -> None:
         match report:
             case Started():
+                self.has_started, self._last_failure = True, ""
                 self._scope.clear_trouble(_WHAT)
                 self._ledger.progress.engine = f"spark ({report.master}, {report.slots} at a time)"
                 _log.info(
@@ -287,14 +310,16 @@ class SparkScan:
             now_s = self._scope.clock.monotonic()
             idle_s, quiet_s = now_s - self._came_back_s, now_s - self._heard_s
             if idle_s >= limit_s + settings.chunk_s:
-                raise RetriableError(
+                silent = RetriableError(
                     f"no chunk of the scan on Spark has come back for {idle_s:.0f} s "
                     f"(spark.idle.timeout.ms is {limit_s * 1000:.0f})"
-                ) from DriverOutput(driver.tail())
+                )
+                raise with_output(silent, driver.tail())
             looks = looks + 1 if quiet_s >= shown_s else 0
             if looks:
                 room = f"has {settings.master} room for it?"
-                quiet = RetriableError(f"nothing was told for {quiet_s:.0f} s; {room}")
+                before = f"; the last attempt: {self._last_failure}" if self._last_failure else ""
+                quiet = RetriableError(f"nothing was told for {quiet_s:.0f} s; {room}{before}")
                 self._scope.report_trouble(_WHAT, quiet, looks)
 
     def _forget_troubles(self) -> None:
@@ -311,9 +336,8 @@ class SparkScan:
             # Spark often tells the cause in its log, and the consequence to whoever asks it.
             why = ": ".join(filter(None, (self._spark.starter.explanation(tail), word.error)))
             text = f"table {self._scope.table}: the scan on Spark has failed: {why}"
-            raise kind(text) from DriverOutput(tail)
+            raise with_output(kind(text), tail)
         if isinstance(word, Finished):
-            raise RetriableError(
-                f"the Spark driver says that it has finished, but {left} segments are not"
-            ) from DriverOutput(tail)
-        raise self._spark.starter.verdict(code, tail) from DriverOutput(tail)
+            text = f"the Spark driver says that it has finished, but {left} segments are not"
+            raise with_output(RetriableError(text), tail)
+        raise with_output(self._spark.starter.verdict(code, tail), tail)

@@ -234,13 +234,13 @@ class TableJob:
             await self._delay()
         description = await self._describe()
         under_way = None if self._is_delayed else self._require_state()
-        choice = self._choose_engine(description, under_way)
+        choice = await self._choose_engine(description, under_way)
         if (
             under_way is not None
             and choice.is_export
             and await export_sync.must_begin_anew(scope, under_way)
         ):
-            choice = self._choose_engine(description)
+            choice = await self._choose_engine(description)
             await self._begin_anew(self._new_scan(description, choice, after=under_way))
         async with scanning.turn_of(scope, choice) as turn:
             if turn is not None:
@@ -276,11 +276,11 @@ class TableJob:
             is_export=choice.is_export,
         )
 
-    def _choose_engine(
+    async def _choose_engine(
         self, description: TableDescription, under_way: TableState | None = None
     ) -> scanning.EngineChoice:
         scope = self._scope
-        return scanning.choose_engine(
+        return await scanning.choose_engine(
             scope.config.scan, description, scope.hand_off, under_way=under_way
         )
 
@@ -398,7 +398,8 @@ class TableJob:
         scope.progress.enter("RESYNC", "preparing another INIT_SYNC after a gap")
         before = self._require_state()
         description = await self._describe()
-        state = self._new_scan(description, self._choose_engine(description), after=before)
+        choice = await self._choose_engine(description)
+        state = self._new_scan(description, choice, after=before)
         await self._begin_anew(replace(state, resyncs=before.resyncs + 1))
         self._enter(PhaseEvent.BASELINE_DURABLE)
 

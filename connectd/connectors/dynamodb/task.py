@@ -21,7 +21,7 @@ from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.emission_queue import EmissionQueue
 from connectd.connectors.dynamodb.service_time import ServiceTime
 from connectd.connectors.dynamodb.source_api import SourceApi, SourceApiPool
-from connectd.connectors.dynamodb.spark_engine import HandOff, SparkEngine
+from connectd.connectors.dynamodb.spark_engine import HandOff, SparkEngine, hand_notes_on
 from connectd.connectors.dynamodb.table_job import TableJob
 from connectd.connectors.dynamodb.table_scope import TableProgress, TableScope
 from connectd.errors import ConfigError, FatalTaskError
@@ -178,6 +178,7 @@ class DynamoDbSourceTask:
         _log.error("table failed", table=table, error=text)
         failure = FatalTaskError(text if f"table {table}" in text else f"table {table}: {text}")
         failure.__cause__ = error
+        hand_notes_on(error, failure)
         self._context.report_failure(failure)
         if len(self._failed) == len(self._progress):
             self._queue.end(failure)

@@ -101,7 +101,7 @@ class FakeSpark:
         turns = Turns(self.settings.drivers_max)
         rig.resources[SparkEngine] = SparkEngine(self.settings, records_of, self, turns)
 
-    def problem(self) -> str:
+    async def problem(self) -> str:
         return self.missing
 
     def start(self, job: ScanJob) -> AbstractAsyncContextManager[ScanDriver]:
@@ -173,6 +173,17 @@ def stays_silent(code: int, *lines: str, after_s: float = PAGE_S) -> Behaviour:
         nothing: tuple[ScanReport, ...] = ()
         for report in nothing:
             yield report
+
+    return behave
+
+
+def fails_unstarted(report: ScanReport) -> Behaviour:
+    """A driver that says why Spark cannot start."""
+
+    async def behave(driver: FakeDriver) -> AsyncIterator[ScanReport]:
+        await asyncio.sleep(PAGE_S)
+        driver.code = 3
+        yield report
 
     return behave
 

@@ -54,11 +54,20 @@ async def test_large_tables_go_to_spark_with_a_segment_for_every_two_gigabytes(
 
 @virtual
 async def test_without_a_way_to_spark_the_daemon_scans_what_auto_would_hand_over() -> None:
-    rig, table = new_rig(init_sync_engine="auto", init_sync_spark_threshold_bytes="1")
+    rig, table = new_rig(
+        init_sync_engine="auto",
+        init_sync_spark_threshold_bytes="1",
+        init_sync_page_size="5",
+        init_sync_read_capacity_units="1",
+    )
     fake = FakeSpark(rig)
     fake.missing = "no spark-submit was found"
     with capture_logs() as logs:
         await rig.start()
+        await rig.until(lambda: len(rig.log) >= 10)
+        assert rig.row("orders")["reason"] == (
+            "read by this worker, not by Spark: no spark-submit was found"
+        )
         await rig.until(lambda: rig.is_in_sync("orders"))
     (line,) = [each for each in logs if each["event"].startswith("INIT_SYNC: who scans")]
     assert line["why"].endswith(
@@ -66,6 +75,56 @@ async def test_without_a_way_to_spark_the_daemon_scans_what_auto_would_hand_over
     )
     assert rig.topic_view("orders") == table.items
     assert fake.jobs == []
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize(
+    ("behaviours", "says"),
+    [
+        ([spark.stays_silent(1, "UnsupportedClassVersionError: x")], "this Java is too old"),
+        ([spark.stays_silent(1)] * 3, "failed 3 times in a row"),
+        ([spark.fails_unstarted(Failed("no such plugin", retriable=False))], "no such plugin"),
+    ],
+)
+async def test_a_spark_that_never_starts_leaves_what_is_automatic_to_the_daemon(
+    behaviours: list[spark.Behaviour], says: str
+) -> None:
+    rig, table = new_rig(
+        init_sync_engine="auto",
+        init_sync_spark_threshold_bytes="1",
+        init_sync_page_size="5",
+        init_sync_read_capacity_units="1",
+    )
+    fake = FakeSpark(rig, restarts_max=2)
+    fake.script.extend(behaviours)
+    with capture_logs() as logs:
+        await rig.start()
+        await rig.until(lambda: len(rig.log) >= 10)
+        reason, scan = str(rig.row("orders")["reason"]), rig.row("orders")["scan"]
+        await rig.until(lambda: rig.is_in_sync("orders"))
+    assert reason.startswith("read by this worker, not by Spark: ")
+    assert says in reason
+    assert isinstance(scan, dict)
+    assert scan["engine"] == "daemon"
+    assert len(fake.jobs) == len(behaviours)
+    assert len([each for each in logs if each["event"].startswith("Spark cannot be started")]) == 1
+    assert rig.topic_view("orders") == table.items
+    assert rig.row("orders")["reason"] == ""
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize("engine", ["auto", "spark"])
+async def test_a_spark_that_was_there_or_is_asked_for_by_name_fails_the_table(engine: str) -> None:
+    rig, _ = new_rig(init_sync_engine=engine, init_sync_spark_threshold_bytes="1")
+    fake = FakeSpark(rig)
+    failed = Failed("no such plugin", retriable=False)
+    is_auto = engine == "auto"
+    fake.script.append(spark.tells(failed) if is_auto else spark.fails_unstarted(failed))
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    assert len(fake.jobs) == 1
     await rig.stop()
 
 

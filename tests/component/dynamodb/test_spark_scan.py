@@ -19,6 +19,7 @@ from connectd.connectors.dynamodb.scan_reports import (
     Trouble,
 )
 from connectd.model.record import RecordBatch
+from connectd.runtime import statuses
 from tests.component.dynamodb import spark
 from tests.component.dynamodb.rig import Rig, virtual
 from tests.component.dynamodb.spark import ITEMS, FakeDriver, FakeSpark, new_rig
@@ -156,6 +157,24 @@ async def test_a_driver_that_dies_is_followed_by_one_for_the_rest() -> None:
 
 
 @virtual
+async def test_while_another_driver_starts_the_last_failure_stays_in_sight() -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=4, chunk_s=5.0)
+    fake.script.append(spark.stays_silent(1, "java.io.IOException: no room on the disk"))
+    fake.script.append(spark.stays_silent(1, after_s=300.0))
+    await rig.start()
+    await rig.until(lambda: len(fake.jobs) == 2)
+    assert "no room on the disk (attempt 1)" in str(rig.row("orders")["reason"])
+    assert scan_of(rig)["engine"] == "spark (local[2], starting, attempt 2 of 5)"
+    await rig.until(lambda: "nothing was told" in str(rig.row("orders")["reason"]))
+    reason = str(rig.row("orders")["reason"])
+    assert "the last attempt: the Spark driver has ended with exit code 1: " in reason
+    assert "no room on the disk" in reason
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.stop()
+
+
+@virtual
 async def test_while_another_start_is_waited_for_the_table_says_why() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig, restart_initial_s=100.0)
@@ -181,8 +200,11 @@ async def test_failures_without_progress_end_in_a_failed_table_with_the_last_lin
     assert "failed 3 times in a row" in reason
     assert "spark.restart.attempts.max is 2" in reason
     assert "exit code 1: the last line" in reason
-    trace = trace_of(failure_of(rig))
-    assert "the last lines of the Spark driver:\nWARN something that Spark says\nthe last" in trace
+    assert statuses.trace_of(failure_of(rig)).endswith(
+        "failed 3 times in a row without getting on (spark.restart.attempts.max is 2); the last "
+        "time: the Spark driver has ended with exit code 1: the last line\n"
+        "the last lines of the Spark driver:\nWARN something that Spark says\nthe last line"
+    )
     assert len(fake.jobs) == 3
     assert fake.running == 0
     await rig.stop()

@@ -21,7 +21,7 @@ from connectd.connectors.dynamodb.scan_reports import (
 )
 from connectd.connectors.dynamodb.spark_driver import SparkSubmit
 from connectd.connectors.dynamodb.spark_engine import ScanDriver
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, RetriableError
 from tests.fakes import spark_submit
 from tests.kit.scan_jobs import a_job
 
@@ -211,7 +211,7 @@ def test_a_spark_submit_that_cannot_run_says_so(tmp_path: Path) -> None:
     starter = SparkSubmit(SparkSettings(submit_command=str(broken)))
 
     async def scenario() -> None:
-        assert starter.problem() == ""
+        assert await starter.problem() == ""
         async with starter.start(a_job()) as driver:
             assert [each async for each in driver.reports()] == []
             code = await driver.wait()
@@ -224,11 +224,49 @@ def test_a_spark_submit_that_cannot_run_says_so(tmp_path: Path) -> None:
 
 def test_a_spark_submit_that_is_not_there_is_a_matter_of_configuration() -> None:
     starter = SparkSubmit(SparkSettings(submit_command="/nowhere/spark-submit"))
-    assert starter.problem().startswith("spark.submit.command is /nowhere/spark-submit")
 
     async def scenario() -> None:
+        problem = await starter.problem()
+        assert problem.startswith("spark.submit.command is /nowhere/spark-submit")
         async with starter.start(a_job()):
             raise AssertionError("it was started")
 
     with pytest.raises(ConfigError):
         run(scenario())
+
+
+def test_a_java_that_is_too_old_is_in_the_way(tmp_path: Path) -> None:
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\necho 'version \"11.0.1\"' >&2\n")
+    java.chmod(0o755)
+    program = spark_submit.install(tmp_path)
+    settings = SparkSettings(submit_command=program, java_home=str(tmp_path / "jdk"))
+
+    async def scenario() -> None:
+        assert "is too old, it is Java 11" in await SparkSubmit(settings).problem()
+
+    run(scenario())
+
+
+def test_a_directory_is_no_spark_submit(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        problem = await SparkSubmit(SparkSettings(submit_command=str(tmp_path))).problem()
+        assert problem.startswith(f"spark.submit.command is {tmp_path}, expected the path of a")
+
+    run(scenario())
+
+
+def test_a_master_that_refuses_is_told_before_anything_is_started(
+    submit: Submit, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with submit("spark://127.0.0.1:1").start(a_job()):
+            raise AssertionError("it was started")
+
+    with pytest.raises(
+        RetriableError,
+        match=r"cannot be reached \(spark.master is spark://127.0.0.1:1\): 127.0.0.1:1: Connection",
+    ):
+        run(scenario())
+    assert files_left(tmp_path) == []
