@@ -80,8 +80,7 @@ def main() -> int:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: _stop_soon(stop))
     try:
-        watch = ParentWatch(os.environ)
-        watch.start()
+        ParentWatch(os.environ).start()
         job = take_job(os.environ)
         chunk_tools.make_converters(job)  # what cannot work is told before Spark is started
         last = _scan(job, stop)

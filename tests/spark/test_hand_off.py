@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from connectd.connectors.dynamodb.scan_job import JOB_ENV
 from tests.fakes import spark_submit
 from tests.harness.kafka import KafkaBroker
 from tests.harness.spark import spark_environment
@@ -49,8 +50,13 @@ def spark_keys(**changes: str) -> dict[str, str]:
 
 def drivers_of(worker_pid: int) -> list[int]:
     """Every process that belongs to a scan of this worker: JVM, driver, Python workers."""
-    mark = f"CONNECTD_PARENT={worker_pid}:".encode()
-    return [pid for pid in all_pids() if any(each.startswith(mark) for each in environment_of(pid))]
+    mark = f"/connectd-scan-{worker_pid}-".encode()
+    name = f"{JOB_ENV}=".encode()
+    return [
+        pid
+        for pid in all_pids()
+        if any(each.startswith(name) and mark in each for each in environment_of(pid))
+    ]
 
 
 def wait_none(rig: Rig, worker_pid: int) -> None:

@@ -205,11 +205,7 @@ def _environment(
     env["TMPDIR"] = room
     theirs = env.get(_JVM_OPTIONS, "")  # the last one wins
     env[_JVM_OPTIONS] = f'-Djava.io.tmpdir="{room}" {theirs}'.strip()
-    pid = os.getpid()
     env[scan_job.JOB_ENV] = str(_job_file(files))
-    start = process_start(pid)
-    if start is not None:  # else the driver watches the JVM alone
-        env[scan_job.PARENT_ENV] = f"{pid}:{start}"
     return env
 
 

@@ -166,10 +166,9 @@ def test_a_python_that_the_user_has_chosen_stays() -> None:
     assert found.env["PYSPARK_PYTHON"] == "/opt/python"
 
 
-def test_the_driver_knows_its_job_and_whom_it_must_not_outlive() -> None:
+def test_the_driver_knows_its_job_and_its_java() -> None:
     found = command_of(Path("/files"), SparkSettings(java_home="/jdk"))
     assert found.env[scan_job.JOB_ENV] == "/files/job.json"
-    assert found.env[scan_job.PARENT_ENV] == f"{os.getpid()}:{process_start(os.getpid())}"
     assert found.env["JAVA_HOME"] == "/jdk"
 
 
