@@ -61,6 +61,12 @@ MEASURED: Final = Measured(
 )
 
 
+STARTS_S: Final = (30.0, 120.0)
+"""What a Spark takes to start: at once, and where a cluster has to find room first."""
+
+THRESHOLD_SLOTS: Final = 4
+
+
 @dataclass(frozen=True)
 class ScanPlan:
     """A table and what one has for it. The last four are assumptions; ``slot_use``, the part of the
@@ -246,9 +252,24 @@ def _size(size_bytes: float | None) -> str:
     return "never" if size_bytes is None else f"{size_bytes / 1e9:.1f} GB"
 
 
+def threshold_bytes() -> float:
+    """From which size on the smallest Spark that is quicker than the worker pays, slow to start.
+
+    The default of ``init.sync.spark.threshold.bytes`` is the next whole GB, that of
+    ``init.sync.spark.threshold.items`` as many items of the benchmark, in whole millions.
+    """
+    pays_from = break_even_items(
+        fixed_s=STARTS_S[-1],
+        daemon_per_s=MEASURED.daemon_bytes_per_s,
+        spark_per_s=THRESHOLD_SLOTS * MEASURED.slot_bytes_per_s * ScanPlan().slot_use,
+    )
+    assert pays_from is not None
+    return pays_from
+
+
 def the_pays_table() -> str:
     """The other one of ``docs/spark.md``."""
-    return pays_table(ScanPlan(), starts_s=(30.0, 120.0), scanned_bytes=50e9)
+    return pays_table(ScanPlan(), starts_s=STARTS_S, scanned_bytes=50e9)
 
 
 def the_table() -> str:

@@ -31,7 +31,7 @@ from connectd.connectors.dynamodb import driver_words, scan_job, scan_lease, sca
 from connectd.connectors.dynamodb.scan_job import EXIT_FAILED, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Failed, Finished, ScanReport, Started
 from connectd.errors import ConfigError
-from spark_jobs import chunk_tools, segment_scan
+from spark_jobs import chunk_tools, loss_words, segment_scan
 from spark_jobs.chunk_runner import ChunkRunner, SparkEndedError
 from spark_jobs.chunks import ChunkOrder, ChunkResult
 from spark_jobs.job_file import take_job, text_for_workers
@@ -80,8 +80,7 @@ def main() -> int:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: _stop_soon(stop))
     try:
-        watch = ParentWatch(os.environ)
-        watch.start()
+        ParentWatch(os.environ).start()
         job = take_job(os.environ)
         chunk_tools.make_converters(job)  # what cannot work is told before Spark is started
         last = _scan(job, stop)
@@ -232,7 +231,10 @@ def _submit(context: SparkContext, order: ChunkOrder) -> ChunkResult:
     try:
         (result,) = context.parallelize([order], 1).mapPartitions(_scan_chunks).collect()
     except (Py4JError, PySparkException, OSError) as error:
-        raise _loss(context, error) from error
+        loss = _loss(context, error)
+        if isinstance(loss, SparkLostError):
+            loss = SparkLostError(loss_words.told(str(loss), order.position.segment))
+        raise loss from error
     return result
 
 

@@ -7,12 +7,15 @@ producer settings, the same tolerance of errors. ``record_settings`` asks those 
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
 from connectd.app import wiring
 from connectd.configdef import parsing
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb import spark_command
 from connectd.connectors.dynamodb.scan_job import ErrorRules
 from connectd.connectors.dynamodb.spark_driver import SparkSubmit
 from connectd.connectors.dynamodb.spark_engine import RecordSettings, SparkEngine, Turns
@@ -27,7 +30,11 @@ from connectd.plugins.registry import PluginRegistry
 def spark_engine(
     config: WorkerConfig, registry: PluginRegistry, internal: InternalTopics, *, client_id: str
 ) -> SparkEngine:
-    """The engine of a worker; ``client_id`` is that of producers whose settings name none."""
+    """The engine of a worker; ``client_id`` is that of producers whose settings name none.
+
+    What drivers of killed workers have left on this machine is removed.
+    """
+    spark_command.remove_stale_files(Path(tempfile.gettempdir()))
     return SparkEngine(
         settings=config.spark,
         records=functools.partial(record_settings, config, registry, internal, client_id),

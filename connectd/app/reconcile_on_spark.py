@@ -84,7 +84,7 @@ class SparkLook:
             async for line in child.lines():
                 match scan_reports.from_line(line):
                     case Started(spark, master, _):
-                        _remove_content(files)  # everybody has read it by now
+                        spark_command.remove_job(files)  # everybody has read it by now
                         on_started(f"Spark {spark} ({master}) compares")
                     case Failed() | Finished() as report:
                         last = report
@@ -96,11 +96,6 @@ class SparkLook:
             raise ConnectdError(f"comparing on Spark: {last.error}")
         if last is None:
             raise spark_command.verdict(code, tail, self.settings)
-
-
-def _remove_content(directory: Path) -> None:
-    for each in directory.iterdir():
-        each.unlink()
 
 
 def make_job(

@@ -14,6 +14,7 @@ from typing import Final
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError
+from connectd.observe.redaction import is_secret_name
 
 CONF_PREFIX: Final = "spark.conf."
 LOCAL: Final = "local[*]"
@@ -23,6 +24,13 @@ MASTERS: Final = (
     "yarn"
 )
 """The forms of a master; N threads, F failures of a task."""
+
+_JAVA_OPTIONS: Final = frozenset(
+    f"spark.{side}.{kind}JavaOptions"
+    for side in ("driver", "executor")
+    for kind in ("extra", "default")
+)
+_OPTION: Final = re.compile(r"-D([^\s=]+)=")
 
 _MASTER: Final = re.compile(
     r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?"
@@ -85,7 +93,7 @@ def read(parsed: ParsedConfig, properties: Mapping[str, str]) -> SparkSettings:
         for name, value in properties.items()
         if name.startswith(CONF_PREFIX)
     }
-    problems = [_problem(name) for name in conf]
+    problems = [_problem(name) or _exposure(name, value) for name, value in conf.items()]
     if any(problems):
         raise ConfigError("\n".join(filter(None, problems)))
     return SparkSettings(
@@ -111,3 +119,17 @@ def _problem(name: str) -> str:
             f"write {CONF_PREFIX}spark.{name} if that is meant"
         )
     return ""
+
+
+def _exposure(name: str, value: str) -> str:
+    """Options of a JVM are on its command line, where every user of the machine reads them."""
+    if name not in _JAVA_OPTIONS:
+        return ""
+    shown = sorted({option for option in _OPTION.findall(value) if is_secret_name(option)})
+    if not shown:
+        return ""
+    return (
+        f"{CONF_PREFIX}{name} has a secret in -D{shown[0]}, which Spark would put on a command "
+        "line; write the options into a file that only the worker's user reads, and set "
+        "@<its path>"
+    )

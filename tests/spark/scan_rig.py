@@ -28,7 +28,7 @@ from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, InitSyncState
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
-from connectd.connectors.dynamodb.scan_job import JOB_ENV, PARENT_ENV, ErrorRules, ScanJob
+from connectd.connectors.dynamodb.scan_job import JOB_ENV, ErrorRules, ScanJob
 from connectd.connectors.dynamodb.scan_reports import Finished, ScanReport, SegmentMoved
 from connectd.kafka import clientconf
 from connectd.plugins import layering
@@ -228,10 +228,8 @@ class DriverProcess:
         master: str = "local[2]",
         env: Mapping[str, str] | None = None,
         argv: tuple[str, ...] = (),
-        parent: int | None = None,
     ) -> None:
-        """``argv`` takes the place of spark-submit; ``parent``: whom the driver must not outlive,
-        this process unless told otherwise."""
+        """``argv`` takes the place of spark-submit."""
         home.mkdir(parents=True, exist_ok=True)
         number = next(_numbers)
         self.job_path = home / f"job-{number}.json"
@@ -239,7 +237,6 @@ class DriverProcess:
             self.job_path.write_bytes(job.to_json())
         self._out = home / f"driver-{number}.out"
         self._log = home / f"driver-{number}.log"
-        pid = os.getpid() if parent is None else parent
         with self._out.open("wb") as out, self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 argv or submit_command(master),
@@ -252,7 +249,6 @@ class DriverProcess:
                     **os.environ,
                     **SPARK_ENV,
                     JOB_ENV: str(self.job_path),
-                    PARENT_ENV: f"{pid}:{start_time(pid)}",
                     **(env or {}),
                 },
             )

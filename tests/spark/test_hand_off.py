@@ -6,11 +6,13 @@ process, spark-submit, fake DynamoDB, real Kafka.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from connectd.connectors.dynamodb.scan_job import JOB_ENV
 from tests.fakes import spark_submit
 from tests.harness.kafka import KafkaBroker
 from tests.harness.spark import spark_environment
@@ -48,8 +50,13 @@ def spark_keys(**changes: str) -> dict[str, str]:
 
 def drivers_of(worker_pid: int) -> list[int]:
     """Every process that belongs to a scan of this worker: JVM, driver, Python workers."""
-    mark = f"CONNECTD_PARENT={worker_pid}:".encode()
-    return [pid for pid in all_pids() if any(each.startswith(mark) for each in environment_of(pid))]
+    mark = f"/connectd-scan-{worker_pid}-".encode()
+    name = f"{JOB_ENV}=".encode()
+    return [
+        pid
+        for pid in all_pids()
+        if any(each.startswith(name) and mark in each for each in environment_of(pid))
+    ]
 
 
 def wait_none(rig: Rig, worker_pid: int) -> None:
@@ -133,9 +140,27 @@ def test_pause_stop_and_delete_leave_no_process_and_what_is_left_is_done_after_i
     wait_none(rig, pid)
 
 
-def test_a_killed_worker_leaves_no_process_and_the_next_one_completes_the_scan(rig: Rig) -> None:
+def test_a_killed_worker_leaves_no_process_and_the_next_one_completes_the_scan(
+    kafka_broker: KafkaBroker,
+    kafka_prefix: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with Rig(kafka_broker, kafka_prefix, tmp_path, properties=spark_keys()) as rig:
+        _kill_in_mid_scan(rig, temporary)
+
+
+def _kill_in_mid_scan(rig: Rig, temporary: Path) -> None:
     scan_slowly(rig)
     pid = rig.worker.pid
+    (private,) = temporary.glob("connectd-scan-*")
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert [each.name for each in private.iterdir()] == ["tmp"], "the job was read"
+    assert list(private.glob("tmp/spark-*")), "what Spark writes"
+    assert list(private.glob("tmp/blockmgr-*"))
     rig.wait(
         lambda: any("segment" in each for each in rig.offsets()), "a position", deadline_s=LONG_S
     )
@@ -148,6 +173,9 @@ def test_a_killed_worker_leaves_no_process_and_the_next_one_completes_the_scan(r
     rig.wait(lambda: rig.row("t").get("items_scanned", 0) > 0, "its position", deadline_s=LONG_S)
     wait_copied(rig)
     assert rig.ops("t").count("r") < before + ITEMS, "it went on from its positions"
+    wait_none(rig, rig.worker.pid)
+    assert list(temporary.glob("*spark-*")) + list(temporary.glob("blockmgr-*")) == []
+    rig.wait(lambda: not list(temporary.glob("connectd-scan-*")), "no file", deadline_s=LONG_S)
 
 
 def test_a_worker_that_is_told_to_stop_ends_its_scan_and_the_daemon_can_complete_it(
@@ -164,15 +192,16 @@ def test_a_worker_that_is_told_to_stop_ends_its_scan_and_the_daemon_can_complete
     wait_copied(rig)
 
 
-def test_a_master_that_spark_does_not_know_fails_the_table_with_what_spark_says(
+def test_a_python_that_is_not_there_fails_the_table_at_once_with_what_spark_says(
     kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path
 ) -> None:
-    properties = spark_keys(spark__master="sparkle://nobody")
+    properties = spark_keys(spark__conf__spark__pyspark__driver__python="/nope/python")
     with Rig(kafka_broker, kafka_prefix, tmp_path, properties=properties) as rig:
         rig.create_table("t", items=1)
         rig.create(init__sync__engine="spark")
         rig.wait(lambda: rig.row("t").get("state") == "FAILED", "FAILED", deadline_s=LONG_S)
-        assert "sparkle://nobody" in rig.row("t")["reason"]
+        assert 'Cannot run program "/nope/python"' in rig.row("t")["reason"]
+        assert "times in a row" not in rig.row("t")["reason"]
         (task,) = rig.status()["tasks"]
         assert "the last lines of the Spark driver:" in task["trace"]
         wait_none(rig, rig.worker.pid)

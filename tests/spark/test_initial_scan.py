@@ -143,7 +143,12 @@ def test_killed_python_workers_lose_nothing(scan: Scan, seed: int) -> None:
     scan.on_report = on_report
     scan.finish(table, scan.rig.job(table, page_size=50, chunk_items=130))
     assert killed, f"SEED={seed}"
-    assert scan.of(Trouble), f"SEED={seed}"
+    told = scan.of(Trouble)
+    assert told, f"SEED={seed}"
+    assert all(
+        each.error.startswith(f"a Python worker of segment {each.segment} has ended, and its chunk")
+        for each in told
+    ), f"SEED={seed}: {told}"
 
 
 def _python_workers() -> list[int]:

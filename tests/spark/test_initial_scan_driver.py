@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ from tests.spark.scan_rig import DRIVER, DriverProcess, ScanRig, kill
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
-End = Callable[[DriverProcess, "subprocess.Popen[bytes]"], None]
+End = Callable[[DriverProcess], None]
 
 
 @pytest.fixture(scope="module")
@@ -33,42 +32,27 @@ def rig(kafka_broker: KafkaBroker) -> Iterator[ScanRig]:
         yield rig
 
 
-@pytest.fixture
-def parent() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that stands for the daemon."""
-    command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-        yield process
-        process.kill()
-
-
-def _kill_driver(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+def _kill_driver(driver: DriverProcess) -> None:
     kill(driver.python_pid())
 
 
-def _kill_jvm(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+def _kill_jvm(driver: DriverProcess) -> None:
     driver.process.kill()
 
 
-def _kill_parent(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
-    parent.kill()
-    parent.wait()
-
-
-def _terminate(driver: DriverProcess, parent: subprocess.Popen[bytes]) -> None:
+def _terminate(driver: DriverProcess) -> None:
     os.kill(driver.python_pid(), signal.SIGTERM)
 
 
 def test_drivers_that_end_in_mid_scan_leave_nothing_behind_and_lose_nothing(
-    rig: ScanRig, tmp_path: Path, parent: subprocess.Popen[bytes]
+    rig: ScanRig, tmp_path: Path
 ) -> None:
     chance = random.Random(5)
     table = rig.new_table(6000)
     job = rig.job(table, segments=4, page_size=50, chunk_items=100)
     rig.control.latency(operation="Scan", delay_s=0.1)
-    # The parent's end comes last: there is one parent only.
-    for end in (*chance.sample((_kill_driver, _kill_jvm, _terminate), 3), _kill_parent):
-        _live(rig, rig.rest_of(job), tmp_path, parent, end, chunks=chance.randint(2, 8))
+    for end in chance.sample((_kill_driver, _kill_jvm, _terminate), 3):
+        _live(rig, rig.rest_of(job), tmp_path, end, chunks=chance.randint(2, 8))
     rig.control.clear_faults()
     _complete(rig, job, tmp_path)
     rig.assert_equal(table)
@@ -78,16 +62,15 @@ def _live(
     rig: ScanRig,
     job: ScanJob,
     home: Path,
-    parent: subprocess.Popen[bytes],
     end: End,
     *,
     chunks: int,
 ) -> None:
     """A driver that is ended after so many chunks."""
-    with DriverProcess(job, home, parent=parent.pid) as driver:
+    with DriverProcess(job, home) as driver:
         driver.wait(lambda: len(driver.moves()) >= chunks, f"{chunks} chunks")
         assert not driver.job_path.exists(), "it holds passwords"
-        end(driver, parent)
+        end(driver)
         driver.wait(lambda: not driver.pids(), f"end of all processes, by {end.__name__}")
         code = driver.wait_exit()
         assert code == 128 + signal.SIGTERM if end is _terminate else code != 0

@@ -337,7 +337,8 @@ SCAN_KEYS: Final = (
         "init.sync.segments",
         _INT,
         "Segments that a scan reads in parallel, each with a position of its own. 0: one per 2 GB "
-        "of the table's size, 8 at most. A scan that is under way keeps its number.",
+        "of the table's size, 8 at most. A scan that is under way keeps its number. On Spark a "
+        "scan that begins has no more than one per 64 MiB, or 64 if that is more.",
         _MEDIUM,
         0,
         "Initial sync",

@@ -36,11 +36,23 @@ SEGMENT_BYTES: Final = 2 * 1024**3
 SEGMENTS_BY_SIZE_MAX: Final = 8
 """More in parallel saturate one core; larger scans are for Spark, or for a setting."""
 
+SPARK_SEGMENTS_FREE: Final = 64
+"""So many segments a scan on Spark may have in any case: the slots of a fair cluster."""
+
+SPARK_SEGMENT_BYTES_MIN: Final = 64 * 1024**2
+"""What a segment beyond those must hold: about what a slot reads in a chunk of 5 s."""
+
 _BACKOFF: Final = Backoff(initial_s=0.5, max_s=20.0)
 
 
 def segments_for(size_bytes: int, wanted: int, *, on_spark: bool = False) -> int:
-    """How many segments a scan gets: those wanted, or by the table's size."""
+    """How many segments a scan gets: those wanted, or by the table's size.
+
+    On Spark each costs a job at least, a second or so, whatever is in it: beyond a number that
+    costs little, none is given less than a chunk can read.
+    """
+    if wanted and on_spark:
+        return min(wanted, max(SPARK_SEGMENTS_FREE, size_bytes // SPARK_SEGMENT_BYTES_MIN))
     if wanted:
         return wanted
     by_size = max(1, -(-size_bytes // SEGMENT_BYTES))

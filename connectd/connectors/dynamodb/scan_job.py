@@ -37,10 +37,6 @@ from connectd.model.record import ConverterSpec
 JOB_ENV: Final = "CONNECTD_SCAN_JOB"
 """Environment of the driver: the path of the job's file."""
 
-PARENT_ENV: Final = "CONNECTD_PARENT"
-"""Environment of the driver: ``<pid>:<start time>`` of the process that it must not outlive; the
-start time is field 22 of ``/proc/<pid>/stat``, since pids are used again."""
-
 EXIT_FAILED: Final = 3
 """Exit code of a driver that has said why it failed."""
 

@@ -1,8 +1,10 @@
 """The command that starts a scan on Spark: where its parts are, its environment, its files.
 
 No secret stands on a command line, where every user of the machine could read it. The job and the
-settings of Spark are files of mode 0600 in a directory of their own, which is removed with the
-driver at the latest; one that a killed worker has left is removed by the next that starts a job.
+settings of Spark are files of mode 0600 in a directory of their own, of mode 0700. They are removed
+once the driver has started. What it and Spark write meanwhile (the order of each chunk is a file of
+PySpark, with the job in it) is below that directory too, which is removed when the driver has
+ended; one that a killed worker has left is removed when the next one starts, or starts a job.
 AWS keys are in the environment of the driver alone, and what ``CONNECT_`` variables tell this
 worker is not passed on.
 """
@@ -32,6 +34,10 @@ from connectd.errors import ConfigError, ConnectdError, FatalTaskError, Retriabl
 _PACKAGE: Final = "spark_jobs"
 _SCRIPT: Final = "initial_scan.py"
 _DIRECTORY: Final = re.compile(r"connectd-scan-(?P<pid>\d+)-(?P<start>\d+)-")
+
+_JVM_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+"""What spark-submit adds to the options of the driver's JVM. Where Spark writes follows from
+java.io.tmpdir, unless spark.local.dir or SPARK_LOCAL_DIRS say something else."""
 
 _OWN_AWS: Final = (
     "AWS_ACCESS_KEY_ID",
@@ -116,6 +122,8 @@ def command(
 def write_files(job: ScanJob, settings: SparkSettings) -> Path:
     """Write the job and Spark's settings into a new private directory; returns that.
 
+    It has room for what a driver writes (``TMPDIR``), too.
+
     Raises:
         OSError: it cannot be written.
     """
@@ -123,6 +131,7 @@ def write_files(job: ScanJob, settings: SparkSettings) -> Path:
     remove_stale_files(Path(tempfile.gettempdir()))
     directory = Path(tempfile.mkdtemp(prefix=f"connectd-scan-{pid}-{process_start(pid) or 0}-"))
     try:
+        _room(directory).mkdir(mode=0o700)
         _write(_job_file(directory), job.to_json())
         if settings.conf:
             _write(_conf_file(directory), properties.dump(settings.conf).encode())
@@ -132,8 +141,15 @@ def write_files(job: ScanJob, settings: SparkSettings) -> Path:
     return directory
 
 
+def remove_job(directory: Path) -> None:
+    """Remove the files of a job that everybody has read; what the driver writes stays."""
+    for each in directory.iterdir():
+        if not each.is_dir():
+            each.unlink(missing_ok=True)
+
+
 def remove_files(directory: Path) -> None:
-    """Remove what ``write_files`` wrote; nothing to remove is fine."""
+    """Remove all of a directory of ``write_files``; nothing to remove is fine."""
     shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -184,11 +200,12 @@ def _environment(
     if here.name not in ("site-packages", "dist-packages"):
         # Not installed: the driver must find the very same code.
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(here), env.get("PYTHONPATH", "")]))
-    pid = os.getpid()
+    # Of the driver's side alone: where executors write is said where they run.
+    room = str(_room(files))
+    env["TMPDIR"] = room
+    theirs = env.get(_JVM_OPTIONS, "")  # the last one wins
+    env[_JVM_OPTIONS] = f'-Djava.io.tmpdir="{room}" {theirs}'.strip()
     env[scan_job.JOB_ENV] = str(_job_file(files))
-    start = process_start(pid)
-    if start is not None:  # else the driver watches the JVM alone
-        env[scan_job.PARENT_ENV] = f"{pid}:{start}"
     return env
 
 
@@ -208,6 +225,10 @@ def _on_path(program: str, environ: Mapping[str, str]) -> str | None:
 
 def _job_file(directory: Path) -> Path:
     return directory / "job.json"
+
+
+def _room(directory: Path) -> Path:
+    return directory / "tmp"
 
 
 def _conf_file(directory: Path) -> Path:

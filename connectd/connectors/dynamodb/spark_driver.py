@@ -109,7 +109,7 @@ class _SubmittedDriver:
                 self._child.keep(line)
                 continue
             if isinstance(report, Started):
-                spark_command.remove_files(self._files)  # everybody has read them by now
+                spark_command.remove_job(self._files)  # everybody has read them by now
             yield report
 
     def _report(self, line: str) -> ScanReport | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 
 from benchmarks import scan_plan
 from benchmarks.scan_plan import Measured, ScanPlan
+from connectd.connectors.dynamodb.config import DynamoDbConfig
 
 PLAN = ScanPlan(
     table_bytes=10e12,
@@ -33,6 +35,14 @@ def test_a_spark_that_is_not_faster_never_pays(spark_per_s: float) -> None:
 
 def test_a_spark_that_is_there_at_once_pays_from_the_first_item_on() -> None:
     assert scan_plan.break_even_items(fixed_s=-1, daemon_per_s=1, spark_per_s=2) == 0
+
+
+def test_the_thresholds_of_auto_are_what_was_measured() -> None:
+    settings = DynamoDbConfig.from_config({"kafka.topic.prefix": "p-"}).scan
+    pays_from = scan_plan.threshold_bytes()
+    assert settings.spark_from_bytes == math.ceil(pays_from / 1e9) * 1e9
+    in_items = pays_from / scan_plan.MEASURED.item_bytes
+    assert settings.spark_from_items == math.ceil(in_items / 1e6) * 1e6
 
 
 def test_reading_costs_half_a_unit_for_4_kb() -> None:

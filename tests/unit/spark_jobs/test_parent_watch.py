@@ -1,74 +1,18 @@
-"""A driver knows its parent from every other process, and hears of its end."""
+"""A driver hears of the end of the JVM that has started it."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from connectd.connectors.dynamodb.scan_job import PARENT_ENV
-from connectd.errors import ConfigError
-from spark_jobs.parent_watch import Parent, ParentWatch
+from spark_jobs.parent_watch import ParentWatch
 
 DEADLINE_S = 30.0
 
 
-@pytest.fixture
-def child() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that waits until its standard input ends."""
-    command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-        yield process
-        process.kill()
-
-
-def _started(pid: int) -> int:
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    return int(stat.rpartition(")")[2].split()[19])
-
-
-def test_a_process_that_runs_is_alive(child: subprocess.Popen[bytes]) -> None:
-    assert Parent(child.pid, _started(child.pid)).is_alive()
-
-
-def test_another_process_with_its_pid_is_not_it(child: subprocess.Popen[bytes]) -> None:
-    assert not Parent(child.pid, _started(child.pid) - 1).is_alive()
-
-
-def test_a_process_that_has_ended_is_gone_before_and_after_it_is_waited_for(
-    child: subprocess.Popen[bytes],
-) -> None:
-    parent = Parent(child.pid, _started(child.pid))
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert not parent.is_alive()
-    child.wait()
-    assert not parent.is_alive()
-
-
-@pytest.mark.parametrize("text", ["", "12", "12:", ":7", "a:b", "-1:5", "1:2:3"])
-def test_a_parent_that_is_not_named_right_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="expected <pid>:<start time>"):
-        Parent.parse(text)
-
-
-def test_the_end_of_the_parent_is_noticed(child: subprocess.Popen[bytes]) -> None:
-    ended = threading.Event()
-    name = f"{child.pid}:{_started(child.pid)}"
-    watch = ParentWatch({PARENT_ENV: name}, end=ended.set, look_s=0.01)
-    watch.start()
-    assert not ended.is_set()
-    child.kill()
-    child.wait()
-    assert ended.wait(DEADLINE_S)
-
-
-def test_a_driver_without_a_parent_lives_on() -> None:
+def test_a_driver_that_no_jvm_has_started_lives_on() -> None:
     ended = threading.Event()
     watch = ParentWatch({}, end=ended.set, look_s=0.001)
     watch.start()

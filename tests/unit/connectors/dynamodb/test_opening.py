@@ -155,3 +155,20 @@ def test_a_records_plan_has_the_hash_key_first() -> None:
 )
 def test_segments_by_size_unless_asked_for(size: int, wanted: int, expected: int) -> None:
     assert segments_for(size, wanted) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted", "expected"),
+    [
+        (0, 4096, 64),
+        (0, 64, 64),
+        (0, 3, 3),
+        (64 * 1024**3, 4096, 1024),
+        (64 * 1024**3, 1000, 1000),
+        (100 * SEGMENT_BYTES, 0, 100),
+    ],
+)
+def test_on_spark_no_segment_is_too_small_for_the_job_that_it_costs(
+    size: int, wanted: int, expected: int
+) -> None:
+    assert segments_for(size, wanted, on_spark=True) == expected

@@ -166,11 +166,20 @@ def test_a_python_that_the_user_has_chosen_stays() -> None:
     assert found.env["PYSPARK_PYTHON"] == "/opt/python"
 
 
-def test_the_driver_knows_its_job_and_whom_it_must_not_outlive() -> None:
+def test_the_driver_knows_its_job_and_its_java() -> None:
     found = command_of(Path("/files"), SparkSettings(java_home="/jdk"))
     assert found.env[scan_job.JOB_ENV] == "/files/job.json"
-    assert found.env[scan_job.PARENT_ENV] == f"{os.getpid()}:{process_start(os.getpid())}"
     assert found.env["JAVA_HOME"] == "/jdk"
+
+
+def test_what_the_driver_writes_stays_in_its_private_directory() -> None:
+    found = command_of(Path("/files"))
+    assert found.env["TMPDIR"] == "/files/tmp"
+    assert found.env["SPARK_SUBMIT_OPTS"] == '-Djava.io.tmpdir="/files/tmp"'
+    environ = {"SPARK_SUBMIT_OPTS": "-Dmine=1", "SPARK_LOCAL_DIRS": "/fast", "TMPDIR": "/slow"}
+    found = command_of(Path("/files"), environ=environ)
+    assert found.env["SPARK_SUBMIT_OPTS"] == '-Djava.io.tmpdir="/files/tmp" -Dmine=1'
+    assert found.env["SPARK_LOCAL_DIRS"] == "/fast", "the user's choice"
 
 
 # -- files -------------------------------------------------------------------------------------
@@ -182,12 +191,23 @@ def test_files_are_for_their_owner_alone_and_can_be_read_back(private_tmp: Path)
     directory = spark_command.write_files(job, SparkSettings(conf=conf))
     assert directory.parent == private_tmp
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()} == {0o600}
+    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()}
+    assert modes == {"job.json": 0o600, "spark.properties": 0o600, "tmp": 0o700}
     assert scan_job.ScanJob.from_json((directory / "job.json").read_bytes()) == job
     assert properties.load(directory / "spark.properties") == conf
     spark_command.remove_files(directory)
     spark_command.remove_files(directory)
     assert list(private_tmp.iterdir()) == []
+
+
+def test_a_job_that_was_read_is_removed_before_what_the_driver_writes() -> None:
+    directory = spark_command.write_files(a_job(), SparkSettings(conf={"spark.a": "b"}))
+    (directory / "tmp" / "spark-1").mkdir()
+    spark_command.remove_job(directory)
+    assert [each.name for each in directory.iterdir()] == ["tmp"]
+    assert (directory / "tmp" / "spark-1").is_dir()
+    spark_command.remove_files(directory)
+    assert not directory.exists()
 
 
 def test_what_workers_have_left_that_are_no_more_is_removed(private_tmp: Path) -> None:
