@@ -13,20 +13,5 @@
 {{- if and (eq .Values.connectors.unlisted "delete") (not .Values.connectors.items) -}}
 {{- fail "connectors.unlisted is delete and connectors.items is empty, which would delete every connector of the group; list what is to stay, or delete the last one by hand (curl -X DELETE)" -}}
 {{- end -}}
-{{- include "connectd.noSecrets" (list . "worker.config" .Values.worker.config) -}}
-{{- range $name, $connector := .Values.connectors.items -}}
-{{- include "connectd.noSecrets" (list $ (printf "connectors.items.%s.config" $name) $connector.config) -}}
-{{- end -}}
-{{- end -}}
-
-{{/* A ConfigMap is no place for secrets; their names come from the declarations of all keys. */}}
-{{- define "connectd.noSecrets" -}}
-{{- $root := index . 0 -}}
-{{- $where := index . 1 -}}
-{{- $names := $root.Files.Lines "files/secret-names.txt" -}}
-{{- range $key, $value := index . 2 -}}
-{{- if and (has $key $names) $value (not (contains "${" (toString $value))) -}}
-{{- fail (printf "%s has a secret in %s, which would be readable in a ConfigMap; put it into a Secret, name that in secrets, and refer to it: ${directory:/etc/connectd/secrets/<name>:<file>}" $where $key) -}}
-{{- end -}}
-{{- end -}}
+{{- include "connectd.secretChecks" . -}}
 {{- end -}}
