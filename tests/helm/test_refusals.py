@@ -24,6 +24,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"worker": {"config": {"connectd.shutdown.grace.ms": "${env::GRACE}"}}},
         "set terminationGracePeriodSeconds",
     ),
+    (
+        {"extraEnv": [{"name": "CONNECT_LISTENERS", "value": "http://:1"}]},
+        "set rest.port and rest.scheme instead",
+    ),
+    (
+        {"extraEnv": [{"name": "CONNECT_CONNECTD_SHUTDOWN_GRACE_MS", "value": "90000"}]},
+        "set connectd.shutdown.grace.ms in worker.config",
+    ),
+    (
+        {"lifecycle": {"preStop": {"sleep": {"seconds": 30}}}},
+        "set terminationGracePeriodSeconds",
+    ),
     ({"worker": {"config": {"ssl.key.password": SECRET}}}, "has a secret in ssl.key.password"),
     (
         {"worker": {"config": {"producer.sasl.jaas.config": f'x password="{SECRET}";'}}},
