@@ -13,6 +13,7 @@ from tests.helm.value_sets import chart
 
 SECRET = "hunter2hunter2"
 CONNECTOR = {"connector.class": "connectd.DynamoDBSource"}
+OTHER = {"connector.class": "org.example.Source"}
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"replicaCount": 2}, "replicaCount is 2, expected at most 1"),
@@ -23,6 +24,24 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"worker": {"config": {"connectd.shutdown.grace.ms": "${env::GRACE}"}}},
         "set terminationGracePeriodSeconds",
+    ),
+    ({"commonLabels": {"helm.sh/chart": "x"}}, "commonLabels has helm.sh/chart"),
+    ({"podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels has app.kubernetes.io/name"),
+    (
+        {"commonLabels": {"grafana_dashboard": "1"}},
+        "metrics.dashboard.labels has grafana_dashboard, which commonLabels gives",
+    ),
+    (
+        {"worker": {"config": {"my.number": 123456789012345678}}},
+        "worker.config has a number in my.number that Helm would round",
+    ),
+    (
+        {"connectors": {"items": {"o": {"config": {**CONNECTOR, "n": -123456789012345678}}}}},
+        "connectors.items.o.config has a number in n",
+    ),
+    (
+        {"connectors": {"items": {"o": {"config": {**CONNECTOR, "x": "x" * 1_048_576}}}}},
+        "the most that a ConfigMap holds",
     ),
     (
         {"extraEnv": [{"name": "CONNECT_LISTENERS", "value": "http://:1"}]},
@@ -105,6 +124,14 @@ NOT_IN_THE_SCHEMA: list[tuple[dict[str, Any], str]] = [
     ({"rest": {"port": 0}}, "port"),
     ({"connectors": {"items": {"o": {"config": {}}}}}, "connector.class"),
     ({"connectors": {"items": {"o": {"config": CONNECTOR, "state": "x"}}}}, "state"),
+    ({"connectors": {"items": {"o": {"config": {**OTHER, "tasks.max": "abc"}}}}}, "tasks.max"),
+    ({"connectors": {"items": {"o": {"config": {**OTHER, "tasks.max": 0}}}}}, "tasks.max"),
+    (
+        {"connectors": {"items": {"o": {"config": {**CONNECTOR, "init.sync.skip": "perhaps"}}}}},
+        "init.sync.skip",
+    ),
+    ({"secrets": ["a", "a"]}, "secrets"),
+    ({"readinessProbe": {"path": "connectd/health"}}, "path"),
     ({"worker": {"config": {"offset.flush.interval.ms": 0}}}, "offset.flush.interval.ms"),
     ({"worker": {"config": {"connect.protocol": "lazy"}}}, "connect.protocol"),
     ({"worker": {"config": {"topic.creation.enable": "perhaps"}}}, "topic.creation.enable"),
@@ -179,6 +206,27 @@ def test_what_is_no_secret_is_taken(key: str) -> None:
 def test_names_tell_of_secrets_as_they_do_in_the_workers_logs(word: str) -> None:
     assert is_secret_name(f"my.{word}.x")
     assert "has a secret" in refusal_of({"worker": {"config": {f"my.{word}.x": SECRET}}})
+
+
+def test_values_of_our_own_connector_are_not_asked_of_others() -> None:
+    config = {**OTHER, "init.sync.skip": "perhaps", "tasks.max": "${env:TASKS}"}
+    chart.render({"connectors": {"items": {"o": {"config": config}}}})
+
+
+def test_a_preparing_hook_is_taken_with_a_grace_period() -> None:
+    hook = {"lifecycle": {"preStop": {"sleep": {"seconds": 30}}}}
+    chart.render({**hook, "terminationGracePeriodSeconds": 65})
+
+
+def test_a_large_number_in_quotes_arrives_as_it_is() -> None:
+    number = "123456789012345678"
+    objects = chart.render({"worker": {"config": {"my.number": number}}})
+    assert f"my.number={number}\n" in objects.one("ConfigMap")["data"]["worker.properties"]
+
+
+def test_no_job_calls_a_worker_that_is_not_there() -> None:
+    items = {"o": {"config": CONNECTOR}}
+    assert chart.render({"replicaCount": 0, "connectors": {"items": items}}).of("Job") == []
 
 
 def test_a_longer_grace_period_is_taken() -> None:
