@@ -25,6 +25,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"worker": {"config": {"connectd.shutdown.grace.ms": "${env::GRACE}"}}},
         "set terminationGracePeriodSeconds",
     ),
+    ({"podAnnotations": {"checksum/config": "x"}}, "podAnnotations has checksum/config"),
+    ({"connectors": {"annotations": {"helm.sh/hook": "x"}}}, "connectors.annotations has helm.sh"),
     ({"commonLabels": {"helm.sh/chart": "x"}}, "commonLabels has helm.sh/chart"),
     ({"podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels has app.kubernetes.io/name"),
     (

@@ -32,8 +32,16 @@
 {{- include "connectd.secretChecks" . -}}
 {{- end -}}
 
-{{/* A label that would come twice in an object. */}}
+{{/* A label or an annotation that would come twice in an object. */}}
 {{- define "connectd.labelChecks" -}}
+{{- if hasKey .Values.podAnnotations "checksum/config" -}}
+{{- fail "podAnnotations has checksum/config, by which the chart restarts the pod; take it out" -}}
+{{- end -}}
+{{- range list "helm.sh/hook" "helm.sh/hook-delete-policy" -}}
+{{- if hasKey $.Values.connectors.annotations . -}}
+{{- fail (printf "connectors.annotations has %s, which the chart sets; take it out" .) -}}
+{{- end -}}
+{{- end -}}
 {{- $own := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" -}}
 {{- $metrics := .Values.metrics -}}
 {{- $added := dict "metrics.serviceMonitor.labels" $metrics.serviceMonitor.labels "metrics.prometheusRule.labels" $metrics.prometheusRule.labels "metrics.dashboard.labels" $metrics.dashboard.labels -}}
