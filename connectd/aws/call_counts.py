@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from connectd.aio.clock import Clock
 from connectd.aws.errors import Call
-from connectd.errors import ConnectdError, ThrottledError
+from connectd.errors import ConnectdError, StreamGoneError, TableGoneError, ThrottledError
 
 
 @dataclass
@@ -42,6 +42,8 @@ class CallCounts:
             yield
         except ThrottledError:
             counts.throttles += 1
+            raise
+        except (StreamGoneError, TableGoneError):  # an answer: AWS works, and knows no such thing
             raise
         except ConnectdError:
             counts.failures += 1

@@ -152,6 +152,7 @@ _ADVICE_BY_CODE = {
 
 _DENIED_ACTION = re.compile(r"not authorized to perform:? (?P<action>[A-Za-z0-9-]+:[A-Za-z]+)")
 _DENIED_RESOURCE = re.compile(r"on resource:? (?P<resource>[^\s,]+)")
+_ARN = re.compile(r"arn:aws[a-z-]*:[^\s,]+")
 # From here on AWS quotes the request that was to be signed.
 _QUOTED_REQUEST = re.compile(r"\s*The Canonical String for this request.*", re.DOTALL)
 
@@ -234,7 +235,8 @@ def _grant_advice(message: str, call: Call) -> str:
     action = _DENIED_ACTION.search(message)
     resource = _DENIED_RESOURCE.search(message)
     wanted = action["action"] if action else call.action
-    where = resource["resource"] if resource else call.resource
+    tried = _ARN.search(call.resource)  # policies name resources by ARN, whatever was asked of it
+    where = resource["resource"] if resource else tried[0] if tried else call.resource
     return f"allow the action {wanted} on {where} to these credentials"
 
 

@@ -154,7 +154,8 @@ AWS: Final = _group("Calls of AWS", "connectd_aws", ("operation",), (
     ("calls_total", _C, "calls", "Requests that were answered, or given up.",
      "counted with each request: once per page"),
     ("throttles_total", _C, "calls", "Those that AWS throttled.", "the same"),
-    ("failures_total", _C, "calls", "Those that failed otherwise.", "the same"),
+    ("failures_total", _C, "calls", "Those that failed otherwise; that something does not exist is "
+     "an answer.", "the same"),
     ("call_seconds_total", _C, "s", "Time that they took.", "the same"),
 ))
 

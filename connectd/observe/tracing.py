@@ -133,7 +133,8 @@ def start(environ: Mapping[str, str], *, version: str) -> Tracing | None:
     """Begin to trace, if ``environ`` asks for it (the library reads the process's environment).
 
     Raises:
-        ConfigError: it asks for what is not installed or not known here.
+        ConfigError: it asks for what is not installed or not known here, or with a number that is
+            none.
     """
     if not is_wanted(environ):
         return None
@@ -151,7 +152,14 @@ def start(environ: Mapping[str, str], *, version: str) -> Tracing | None:
         )
     for secret in _header_values(environ):
         redaction.register_secret(secret)
-    return Tracing(_provider(environ, version), version=version)
+    try:
+        provider = _provider(environ, version)
+    except ValueError as error:  # the library's, for numbers that it cannot take
+        raise ConfigError(
+            f"tracing is asked for (OTEL_…), but not as the library takes it: {error}; correct "
+            "or unset the variable, or set OTEL_TRACES_EXPORTER=none"
+        ) from error
+    return Tracing(provider, version=version)
 
 
 def _provider(environ: Mapping[str, str], version: str) -> TracerProvider:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from connectd.errors import ConfigError, ConflictError, ConnectdError, NotFoundError
+from connectd.observe import redaction
 from connectd.runtime.session_keys import InvalidSignatureError, NoSessionKeyError
 
 _log = structlog.get_logger(__name__)
@@ -65,7 +66,8 @@ def answer_to(request: Request, error: Exception) -> Response:
             return error_response(status, str(error))
     if isinstance(error, ConnectdError):
         _log.warning("request failed", method=request.method, path=_path(request), error=str(error))
-        return error_response(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+        text = redaction.redact_text(str(error))  # AWS, Kafka and plugins have a say in it
+        return error_response(HTTPStatus.INTERNAL_SERVER_ERROR, text)
     _log.error(
         "request met a bug",
         method=request.method,

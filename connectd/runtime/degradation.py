@@ -2,7 +2,8 @@
 
 A worker may be alive, its task RUNNING, and a table may stand still for days (field case P07). What
 the table does is known to its connector, which shows it in rows (``spi.SourceTask.tables``); here
-they are judged, for REST, metrics and readiness alike. Pure.
+they are judged, for REST, metrics and readiness alike. What people see of a row carries no secret:
+the texts are those of AWS, of Kafka and of plugins, which may repeat what they were given.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from connectd.observe import redaction
+
 STILL_S: Final = 300.0
 """Default of ``connectd.table.degraded.ms``: far longer than any pause between two reads."""
 
 _MAY_STAND_STILL: Final = frozenset({"PAUSED", "DELAYED", "SKIPPED", "STOPPED"})
 """States in which nothing is expected to move."""
+
+_NAMES: Final = frozenset({"table", "topic", "state"})
+"""What people look a row up by: shown as it is, even if somebody's password is a word of it."""
 
 
 def is_degraded(row: Mapping[str, object], still_s: float) -> bool:
@@ -29,8 +35,15 @@ def is_degraded(row: Mapping[str, object], still_s: float) -> bool:
 
 
 def judged(row: Mapping[str, object], still_s: float) -> dict[str, object]:
-    """The row as people see it: with ``degraded``, and a reason for that if it has none itself."""
-    shown = {**row, "degraded": is_degraded(row, still_s)}
+    """The row as people see it: with ``degraded``, and a reason for that if it has none itself.
+
+    Its texts are without secrets, and it holds JSON types only.
+    """
+    told = {
+        name: value if name in _NAMES else redaction.redact_field(name, value)
+        for name, value in row.items()
+    }
+    shown: dict[str, object] = {**told, "degraded": is_degraded(row, still_s)}
     if shown["degraded"] and not row.get("reason") and row.get("state") != "FAILED":
         shown["reason"] = f"no progress for {row.get('progress_age_s')} s"
     return shown

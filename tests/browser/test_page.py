@@ -101,6 +101,54 @@ def test_gaps_and_troubles_are_said_in_words(dashboard: Dashboard, api: Scripted
     expect(dashboard.row("deaf")).to_contain_text("no shard is read now")
 
 
+def test_a_table_that_stands_still_is_not_green(dashboard: Dashboard, api: ScriptedApi) -> None:
+    why = "no progress for 400 s"
+    api.add(
+        "c",
+        table("a"),
+        table("still", degraded=True, reason=why),
+        table("failed", "FAILED", degraded=True),
+    )
+    api.open(dashboard)
+    badge = dashboard.row("still").locator(".badge")
+    expect(badge).to_have_text("SYNC, degraded")
+    expect(badge).to_have_attribute("data-tone", "warn")
+    expect(dashboard.row("failed").locator(".badge")).to_have_text("FAILED")
+    expect(dashboard.card("c")).to_contain_text("1 DEGRADED")
+    assert dashboard.names() == ["failed", "still", "a"]
+    dashboard.page.get_by_role("button", name="Show the tables in DEGRADED: 1 DEGRADED").click()
+    assert dashboard.names() == ["still"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        (["RUNNING"], "Its task will end and give back what it holds."),
+        (["RUNNING"] * 2, "Its 2 tasks will end and give back what they hold."),
+    ],
+)
+def test_a_question_speaks_of_one_task_as_of_one(
+    dashboard: Dashboard, api: ScriptedApi, tasks: list[str], words: str
+) -> None:
+    api.add("c", table("t"), tasks=tasks)
+    api.open(dashboard)
+    dashboard.button("Stop", "c").click()
+    expect(dashboard.question).to_contain_text(words)
+
+
+def test_a_long_name_of_a_connector_leaves_room_for_the_tables(
+    dashboard: Dashboard, api: ScriptedApi
+) -> None:
+    api.add("n" * 300, table("orders"))
+    api.open(dashboard)
+    dashboard.page.set_viewport_size({"width": 1280, "height": 800})
+    heading = dashboard.row("orders").get_by_role("rowheader").bounding_box()
+    connector = dashboard.row("orders").get_by_role("cell").last.bounding_box()
+    assert heading is not None
+    assert connector is not None
+    assert connector["width"] < heading["width"] * 2
+
+
 def test_rows_of_another_plugin_need_nothing_but_a_name_and_a_state(
     dashboard: Dashboard, api: ScriptedApi
 ) -> None:

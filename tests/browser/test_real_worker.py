@@ -91,7 +91,7 @@ def test_pause_and_resume(rig: Rig, dashboard: Dashboard) -> None:
     dashboard.open()
     dashboard.button("Pause", name).click()
     expect(dashboard.question).to_contain_text(f"Pause {name}?")
-    expect(dashboard.question).to_contain_text("Its task will stop reading and keep their place")
+    expect(dashboard.question).to_contain_text("Its task will stop reading and keep its place")
     dashboard.answer("Pause")
     rig.wait_states("PAUSED", "PAUSED")
     dashboard.refresh()

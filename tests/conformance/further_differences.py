@@ -27,10 +27,10 @@ BY_SUBJECT: Final = {
     ),
     "Browsers": (
         "`/ui` is a dashboard (`connectd.ui.enable=false` takes it away).",
-        "A browser that remembers a login sends it for every page that asks it to. A change that a "
-        "page of another origin wants is therefore 403, unless `access.control.allow.origin` has "
-        "that origin; Java's restarts a connector for any page, since a POST without a body needs "
-        "no preflight.",
+        "A browser sends a POST without a body for every page that asks it to, and with the login "
+        "that it remembers. A change whose `Origin` is not the `Host` that was asked is therefore "
+        "403, with a login and without, unless `access.control.allow.origin` has that origin; "
+        "Java's restarts a connector for any page. Clients that send no `Origin` notice nothing.",
     ),
     "FileStreamSource": (
         "Positions count bytes, which is what a restart skips. Java's count characters: after a "

@@ -16,6 +16,7 @@ from typing import Any, Final
 from connectd.app import bundled
 from connectd.cli import reference
 from connectd.configdef import json_schema
+from connectd.configdef.definition import ConfigDef
 from connectd.configdef.worker_keys import WORKER_DEF
 from tests.helm import chart_values
 from tests.helm.chart_values import Value
@@ -29,16 +30,42 @@ _CLIENT_PREFIXES: Final = (
 _CONVERTER_PREFIXES: Final = ("key.converter.", "value.converter.")
 
 _SCALAR: Final = {"type": ["string", "number", "boolean"]}
-_NAMES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_NAMES: Final = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1},
+    "uniqueItems": True,
+}
+_OWN_CONNECTOR: Final = "connectd.DynamoDBSource"
+
+
+def _values_of(definition: ConfigDef) -> dict[str, Any]:
+    """What values of its keys may look like; what they mean stands in config/REFERENCE.md."""
+    return {
+        name: {
+            word: meaning
+            for word, meaning in json_schema.value_schema(key).items()
+            if word not in ("description", "default")
+        }
+        for key in definition
+        for name in (key.name, *key.aliases)
+    }
+
+
+_DECLARED: Final = dict(bundled.documented_plugins())
 _OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
 _CONNECTOR: Final = {
     "type": "object",
     "properties": {
         "config": {
             "type": "object",
-            "properties": {"connector.class": {"type": "string"}},
+            "properties": {
+                **_values_of(_DECLARED["Source connectors"]),
+                "connector.class": {"type": "string"},
+            },
             "required": ["connector.class"],
             "additionalProperties": _SCALAR,
+            "if": {"properties": {"connector.class": {"const": _OWN_CONNECTOR}}},
+            "then": {"properties": _values_of(_DECLARED[_OWN_CONNECTOR])},
         },
         "initialState": {"enum": ["RUNNING", "PAUSED", "STOPPED"]},
     },
@@ -46,6 +73,7 @@ _CONNECTOR: Final = {
     "additionalProperties": False,
 }
 
+_URL_PATH: Final = {"type": "string", "pattern": "^/"}
 _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
     # What the default of a value does not tell.
     "replicaCount": {"type": "integer", "minimum": 0},
@@ -76,7 +104,7 @@ _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
         _OBJECTS,
     ),
     **{
-        f"{name}Probe": {"type": "object", "required": ["path"]}
+        f"{name}Probe": {"type": "object", "required": ["path"], "properties": {"path": _URL_PATH}}
         for name in ("startup", "liveness", "readiness")
     },
 }  # fmt: skip

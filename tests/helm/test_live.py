@@ -129,4 +129,4 @@ def test_what_the_container_asks_of_itself_is_answered(worker: WorkerProcess) ->
         ask, cwd=ROOT, text=True, capture_output=True, timeout=COMMAND_DEADLINE_S
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "ready to handle requests" in ended.stdout
+    assert ended.stdout == "live\n"

@@ -16,6 +16,7 @@ from connectd.configdef.worker_keys import WORKER_DEF
 from tests.harness.helm import HelmChart, Rendered
 from tests.helm import chart_values
 from tests.helm.value_sets import VALUE_SETS, chart
+from tests.image.locks import ROOT
 
 POD = "StatefulSet spec template spec"
 WORKER = f"{POD} containers 0"
@@ -104,7 +105,7 @@ ROWS: list[tuple[str, Any, str, Any]] = [
     ("tolerations", A_LIST, f"{POD} tolerations", A_LIST),
     ("affinity", {"a": {}}, f"{POD} affinity", {"a": {}}),
     ("topologySpreadConstraints", A_LIST, f"{POD} topologySpreadConstraints", A_LIST),
-    ("lifecycle", {"preStop": {}}, f"{WORKER} lifecycle", {"preStop": {}}),
+    ("lifecycle", {"postStart": {}}, f"{WORKER} lifecycle", {"postStart": {}}),
     ("extraEnv", A_LIST, f"{WORKER} env 3", A_LIST[0]),
     ("extraEnvFrom", A_LIST, f"{WORKER} envFrom", A_LIST),
     ("extraVolumes", A_LIST, f"{POD} volumes 2", A_LIST[0]),
@@ -212,6 +213,55 @@ def test_a_worker_accepts_the_file(name: str) -> None:
 
     assert config.warnings() == []
     assert config.rest.listeners[0].port in (8083, 8443)
+
+
+def test_releases_of_one_namespace_share_neither_group_nor_topics() -> None:
+    names = ["group.id", *(f"{each}.storage.topic" for each in ("config", "offset", "status"))]
+    files = []
+    for release in ("orders", "connectd"):
+        objects = chart.render(release=release)
+        text = objects.one("ConfigMap")["data"]["worker.properties"]
+        file = properties.parse_text(text, source="worker.properties")
+        files.append([file[name] for name in names])
+    assert files == [
+        ["orders-connectd", "orders-connectd-configs", "orders-connectd-offsets",
+            "orders-connectd-status"],
+        ["connectd", "connectd-configs", "connectd-offsets", "connectd-status"],
+    ]  # fmt: skip
+
+
+def test_group_and_topics_are_those_of_the_values_where_they_name_them() -> None:
+    own = {"group.id": "connectd", "offset.storage.topic": "connect-offsets"}
+    file = worker_file(chart.render({"worker": {"config": own}}))
+    assert own.items() <= file.items()
+    assert file["status.storage.topic"] == "c-connectd-status"
+
+
+def test_the_workers_file_is_where_the_image_has_it_and_runbooks_look() -> None:
+    objects = chart.render(VALUE_SETS["spark on Kubernetes"])
+    worker = look(objects, WORKER)
+    assert isinstance(worker, dict)
+    place = worker["args"][1]
+    runbooks = (ROOT / "docs" / "runbooks" / "README.md").read_text(encoding="utf-8")
+    assert f"WORKER={place} " in runbooks
+    assert f" {place}\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    files = {each["mountPath"]: each.get("subPath") for each in worker["volumeMounts"]}
+    template = worker_file(objects)["spark.conf.spark.kubernetes.executor.podTemplateFile"]
+    assert (files[place], files[template]) == ("worker.properties", "executor.yaml")
+    assert set(files.values()) - {None} <= set(objects.one("ConfigMap", "c-connectd")["data"])
+
+
+def test_secrets_whose_names_differ_in_a_dot_are_volumes_of_their_own() -> None:
+    objects = chart.render({"secrets": ["a.b", "a-b"]})
+    volumes = look(objects, f"{POD} volumes")
+    mounts = look(objects, f"{WORKER} volumeMounts")
+    assert isinstance(volumes, list)
+    assert isinstance(mounts, list)
+    secrets = {each["name"]: each["secret"]["secretName"] for each in volumes if "secret" in each}
+    places = {each["mountPath"]: secrets.get(each["name"]) for each in mounts}
+    assert sorted(secrets.values()) == ["a-b", "a.b"]
+    assert places["/etc/connectd/secrets/a.b"] == "a.b"
+    assert places["/etc/connectd/secrets/a-b"] == "a-b"
 
 
 def test_providers_that_the_chart_declares_are_those_that_we_have(tmp_path: Path) -> None:

@@ -127,9 +127,10 @@ def test_a_worker_runs_from_it_and_its_health_check_says_so(
     )
     worker.start()
     try:
+        asking = {**env, "CONNECTD_URL": url}
         worker.wait_until(
-            lambda: _code(health, {**env, "CONNECTD_URL": url}) == 0,
-            what="a health check that ends with 0",
+            lambda: all(_code(each, asking) == 0 for each in (health, [*health, "--ready"])),
+            what="health checks that end with 0",
             deadline_s=START_DEADLINE_S,
         )
         plugins = rest_request(f"{url}/connector-plugins", "GET").body

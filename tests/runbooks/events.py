@@ -47,8 +47,8 @@ def a_running_connector(stage: Stage) -> None:
     _wait_until_it_follows(stage)
 
 
-def _wait_until_it_follows(stage: Stage) -> None:
-    stage.wait_states("RUNNING", "RUNNING")
+def _wait_until_it_follows(stage: Stage, tasks: int = 1) -> None:
+    stage.wait_states("RUNNING", *["RUNNING"] * tasks)
     stage.wait_following(stage.table)
     stage.wait_equal(stage.table)
 
@@ -73,13 +73,15 @@ def _change(stage: Stage, table: str) -> None:
 
 
 def reads_refused(stage: Stage) -> None:
-    """A policy is changed: the role may not read streams any more."""
-    stage.control.deny(action="dynamodb:GetRecords")
+    """A policy is changed: the role may not read one table's stream any more."""
+    stage.control.inject(
+        operation="GetRecords", error="AccessDeniedException", times=None, table=stage.table
+    )
 
 
 def reads_allowed(stage: Stage) -> None:
     """The policy is mended."""
-    stage.control.allow(action="dynamodb:GetRecords")
+    stage.control.clear_faults()
 
 
 def two_running_tables(stage: Stage) -> None:
@@ -87,7 +89,24 @@ def two_running_tables(stage: Stage) -> None:
     stage.create_table(stage.table)
     stage.create_table(stage.other_table)
     stage.create_connector(dynamodb__table__whitelist=f"{stage.table},{stage.other_table}")
-    _wait_until_it_follows(stage)
+    _wait_until_both_follow(stage)
+
+
+def two_running_tasks(stage: Stage) -> None:
+    """A connector follows two tables, each with a task of its own."""
+    stage.create_table(stage.table)
+    _create_with_two_tasks(stage)
+    _wait_until_both_follow(stage, tasks=2)
+
+
+def _create_with_two_tasks(stage: Stage, **keys: str) -> None:
+    stage.create_table(stage.other_table)
+    both = f"{stage.table},{stage.other_table}"
+    stage.create_connector(tasks__max="2", dynamodb__table__whitelist=both, **keys)
+
+
+def _wait_until_both_follow(stage: Stage, tasks: int = 1) -> None:
+    _wait_until_it_follows(stage, tasks)
     stage.wait_following(stage.other_table)
     stage.wait_equal(stage.other_table)
 
@@ -196,16 +215,18 @@ def another_oversized_item(stage: Stage) -> None:
 
 
 def a_connector_with_keys_in_a_file(stage: Stage) -> None:
-    """It follows a table with keys that its config refers to; AWS knows three."""
+    """It follows two tables with keys that its config refers to; AWS knows three."""
     a_table(stage)
     for access_key_id, secret in KEYS:
         stage.control.require_credentials(access_key_id=access_key_id, secret=secret)
     keys = stage.secrets / "aws.properties"
     keys.write_text("id={}\nsecret={}\n".format(*KEYS[0]))
-    stage.create_connector(
-        aws__access__key__id=f"${{file:{keys}:id}}", aws__secret__key=f"${{file:{keys}:secret}}"
+    _create_with_two_tasks(
+        stage,
+        aws__access__key__id=f"${{file:{keys}:id}}",
+        aws__secret__key=f"${{file:{keys}:secret}}",
     )
-    _wait_until_it_follows(stage)
+    _wait_until_both_follow(stage, tasks=2)
 
 
 def the_first_key_is_revoked(stage: Stage) -> None:
@@ -246,6 +267,7 @@ EVENTS: Final[Mapping[str, Callable[[Stage], None]]] = {
         the_second_key_is_revoked,
         throttling_ends,
         two_running_tables,
+        two_running_tasks,
     )
 }
 """Every event, by its name on pages."""

@@ -243,6 +243,18 @@ def wait_with_a_wrong_password(evening: Evening) -> None:
     rig.wait(lambda: "SASL authentication error" in str(rig.row("t")), "the reason")
 
 
+def wait_with_a_denial_that_repeats_secrets(evening: Evening) -> None:
+    """It runs, and a table says why it does not get on: in the words of AWS."""
+    rig = evening.rig
+    repeats = f"{LITERAL['session token']} {PROVIDED['provided aws secret']}"
+    rig.control.inject(
+        operation="GetRecords", error="AccessDeniedException", message=f"credential {repeats}"
+    )
+    rig.wait(lambda: "credential [hidden] [hidden]" in str(rig.row("t")), "the reason")
+    look_everywhere(evening)
+    rig.control.clear_faults()
+
+
 def ask_wrongly(evening: Evening) -> None:
     """Requests that are refused, of which none may be repeated in the answer."""
     path = evening.rig.path
@@ -332,6 +344,7 @@ def test_planted_secrets_are_in_configs_and_nowhere_else(evening: Evening) -> No
     assert evening.call("PUT", f"{rig.path}/config", evening.config()) == 200
     rig.wait_equal("t")
     look_everywhere(evening)
+    wait_with_a_denial_that_repeats_secrets(evening)
     assert rig.worker.sigterm() == 0
     use_the_command_line(evening)
 

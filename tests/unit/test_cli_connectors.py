@@ -12,10 +12,11 @@ from connectd import cli
 from connectd.aio.clock import LoopClock
 from connectd.cli import applying
 from connectd.cli.applying import Applying, Outcome, Result
-from connectd.cli.worker_api import Answer
+from connectd.cli.worker_api import Answer, WorkerApi
 from connectd.configdef.connector_file import ConnectorFile
 from connectd.errors import ConfigError, ConnectdError, TransientNetworkError
 from connectd.model.states import TargetState
+from connectd.rest import probes
 from tests.harness.processes import free_ports
 from tests.kit.virtual_time import run_virtual
 
@@ -208,3 +209,27 @@ class TestCommand:
     def test_health_of_nobody(self, nobody: str, capsys: CapSys) -> None:
         assert self.run("health", "--url", nobody) == 1
         assert "no worker answers" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("arguments", [(), ("--ready",)])
+    def test_health_needs_no_login(
+        self, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: CapSys
+    ) -> None:
+        """The health check of an image has none, whatever the worker asks of others."""
+
+        def ask(_self: WorkerApi, method: str, path: str, body: object = None) -> Answer:
+            assert (method, body) == ("GET", None)
+            is_open = path in probes.PATHS
+            return Answer(200, {"status": path}) if is_open else Answer(401, {"message": "login"})
+
+        monkeypatch.setattr(WorkerApi, "ask", ask)
+        assert self.run("health", *arguments) == 0
+        assert capsys.readouterr().out == f"{probes.READY if arguments else probes.LIVE}\n"
+        assert self.run("health", "--path", "/health") == 1
+
+    def test_health_says_why_a_worker_is_not_ready(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: CapSys
+    ) -> None:
+        told = {"status": "not ready", "reasons": ["The worker is ending."], "tables_degraded": 0}
+        monkeypatch.setattr(WorkerApi, "ask", lambda *_: Answer(503, told))
+        assert self.run("health", "--ready") == 1
+        assert capsys.readouterr().out == "not ready: The worker is ending.\n"

@@ -57,7 +57,7 @@ class ScanLedger:
             engine,
             segments=state.total_segments,
             segments_finished=sum(each.is_finished for each in self._positions.values()),
-            items_estimated=scope.progress.items_estimated,
+            items_estimated=scope.progress.items_estimated or 0,
         )
         self._show()
 

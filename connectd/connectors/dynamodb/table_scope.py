@@ -72,7 +72,8 @@ class TableProgress:
     note: str = ""
     why_whole: str = ""
     items_scanned: int = 0
-    items_estimated: int = 0
+    items_estimated: int | None = None
+    """As DynamoDB or a manifest told at the last scan; None: not asked in this life."""
     records_sent: int = 0
     shards: dict[str, ShardProgress] = field(default_factory=dict)
     shards_waiting: int = 0

@@ -24,6 +24,9 @@ const request = (method, ...segments) => ({ method, path: pathOf("connectors", .
 const tasksOf = (connector) =>
   (connector.tasks.length === 1 ? "Its task" : `Its ${counted(connector.tasks.length, "task")}`);
 
+/** Of what belongs to these tasks: "its place", "their place". */
+const ofTasks = (connector, one, many) => (connector.tasks.length === 1 ? one : many);
+
 const pause = {
   label: "Pause",
   refusal: ({ name, state }) => {
@@ -33,7 +36,8 @@ const pause = {
   ask: (connector) => ({
     title: `Pause ${connector.name}?`,
     words: [
-      `${tasksOf(connector)} will stop reading and keep their place; nothing is written meanwhile.`,
+      `${tasksOf(connector)} will stop reading and keep ${ofTasks(connector, "its", "their")} place; `
+        + "nothing is written meanwhile.",
       inTime(connector),
     ],
     answers: [{ label: "Pause", done: "is being paused", ...request("PUT", connector.name, "pause") }],
@@ -95,8 +99,9 @@ const stop = {
   ask: (connector) => ({
     title: `Stop ${connector.name}?`,
     words: [
-      `${tasksOf(connector)} will end and give back what they hold. Its configuration and its `
-        + "positions stay; a pause ends less, and is enough to make it wait.",
+      `${tasksOf(connector)} will end and give back what `
+        + `${ofTasks(connector, "it holds", "they hold")}. The configuration and the positions stay; `
+        + "a pause ends less, and is enough to make it wait.",
       inTime(connector),
     ],
     answers: [{

@@ -5,11 +5,11 @@ import { isAddressable } from "./api.js";
 import { Badge, Following, Trace, announce, byId, el } from "./dom.js";
 import { setAttribute, setHidden, setText, showText } from "./dom.js";
 import { counted, integer, tally } from "./format.js";
-import { toneOf } from "./model.js";
+import { standingOf, toneOf } from "./model.js";
 import { Pager } from "./pager.js";
 
 const PAGE_SIZE = 20;
-const statesOf = (items) => items.map(({ state }) => state);
+const statesOf = (items) => items.map(standingOf);
 const UNADDRESSABLE = "A browser cannot send requests for this name; use curl --path-as-is.";
 
 export class Connectors {

@@ -7,20 +7,27 @@ const SPEED_WINDOW_MS = 60_000;
 const TONES = {
   RUNNING: "good", SYNC: "good",
   INIT_SYNC: "busy", RESTARTING: "busy", DISCOVERY: "busy",
-  RESYNC: "warn", UNASSIGNED: "warn",
+  RESYNC: "warn", UNASSIGNED: "warn", DEGRADED: "warn",
   FAILED: "bad", GONE: "bad",
 };
 export const toneOf = (state) => TONES[state] ?? "idle";
 
 /** How much a state wants to be looked at, most first. */
 const URGENCY = [
-  "FAILED", "GONE", "UNASSIGNED", "RESTARTING", "RESYNC", "INIT_SYNC", "DELAYED", "DISCOVERY",
+  "FAILED", "GONE", "DEGRADED", "UNASSIGNED", "RESTARTING", "RESYNC", "INIT_SYNC", "DELAYED", "DISCOVERY",
   "PAUSED", "STOPPED", "RUNNING", "SYNC",
 ];
 const urgencyOf = (state) => {
   const place = URGENCY.indexOf(state);
   return place < 0 ? URGENCY.length : place;
 };
+
+/**
+ * The state, or DEGRADED: of a table that makes no progress although it should. What has failed is
+ * counted as that. For rows of the worker, and for what this page makes of them.
+ */
+export const standingOf = ({ state, degraded }) =>
+  (degraded === true && state !== "FAILED" ? "DEGRADED" : state);
 
 const compareText = new Intl.Collator("en", { numeric: true }).compare;
 
@@ -96,6 +103,7 @@ function tableOf(key, connector, row, memory) {
     connector,
     name: String(row.table),
     state: String(row.state ?? ""),
+    degraded: row.degraded,
     reason: row.reason ?? "",
     topic: row.topic ?? "",
     sent: row.records_sent ?? null,
@@ -137,7 +145,8 @@ function speedOf(samples) {
 // -- choosing -----------------------------------------------------------------------------------
 
 export const ORDERS = {
-  attention: (a, b) => urgencyOf(a.state) - urgencyOf(b.state) || (b.reason !== "") - (a.reason !== ""),
+  attention: (a, b) =>
+    urgencyOf(standingOf(a)) - urgencyOf(standingOf(b)) || (b.reason !== "") - (a.reason !== ""),
   name: (a, b) => compareText(a.name, b.name),
   connector: (a, b) => compareText(a.connector, b.connector),
   scan: (a, b) => shareForOrder(a) - shareForOrder(b),
@@ -153,7 +162,7 @@ export function chosen(tables, { text, connector, state, order, isDescending }) 
   const contains = (value) => value.toLowerCase().includes(wanted);
   const fits = (table) =>
     (connector === null || table.connector === connector) &&
-    (state === null || table.state === state) &&
+    (state === null || standingOf(table) === state) &&
     (wanted === "" || contains(table.name) || contains(table.topic) || contains(table.reason));
   const compare = ORDERS[order];
   const sign = isDescending ? -1 : 1;
@@ -163,6 +172,6 @@ export function chosen(tables, { text, connector, state, order, isDescending }) 
 
 /** States that are there, the most urgent first. */
 export function statesOf(tables) {
-  const states = [...new Set(tables.map((table) => table.state))];
+  const states = [...new Set(tables.map(standingOf))];
   return states.sort((a, b) => urgencyOf(a) - urgencyOf(b) || compareText(a, b));
 }

@@ -2,7 +2,7 @@
 
 import { Badge, Following, byId, el, setText, showText } from "./dom.js";
 import { duration, integer } from "./format.js";
-import { statesOf, toneOf } from "./model.js";
+import { standingOf, statesOf, toneOf } from "./model.js";
 
 export class Overview {
   /** `onShowState` gets a state of tables. */
@@ -26,7 +26,7 @@ export class Overview {
 }
 
 const counts = (items) => statesOf(items).map((state) =>
-  ({ state, count: items.filter((item) => item.state === state).length }));
+  ({ state, count: items.filter((item) => standingOf(item) === state).length }));
 
 class Figure {
   constructor(title, make) {

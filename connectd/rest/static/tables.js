@@ -3,7 +3,7 @@
 import { Badge, Following, byId, el, place } from "./dom.js";
 import { setAttribute, setHidden, setText, showText } from "./dom.js";
 import { counted, duration, integer } from "./format.js";
-import { chosen, statesOf, toneOf } from "./model.js";
+import { chosen, standingOf, statesOf, toneOf } from "./model.js";
 import { Pager } from "./pager.js";
 import { Sparkline } from "./sparkline.js";
 
@@ -146,7 +146,9 @@ class Row {
     // A table that runs and has something to say is in trouble: it is trying again.
     setAttribute(this.reason, "data-tone", table.state === "SYNC" ? "warn" : toneOf(table.state));
     showText(this.gaps, table.gaps > 0 ? `${counted(table.gaps, "gap")}: changes were lost` : "");
-    this.badge.update(table.state, toneOf(table.state));
+    const standing = standingOf(table);
+    const badge = standing === table.state ? standing : `${table.state}, degraded`;
+    this.badge.update(badge, toneOf(standing));
     this.scan.update(table);
     this.lag.update(table);
     setText(this.sent, table.sent === null ? "–" : integer(table.sent));

@@ -1,3 +1,26 @@
+{{/* One file for each connector. More than a ConfigMap holds is refused here, with a way out. */}}
+{{- define "connectd.connectorFiles" -}}
+{{- $files := dict -}}
+{{- $bytes := 0 -}}
+{{- range $name, $connector := .Values.connectors.items -}}
+{{- $config := dict -}}
+{{- range $key, $value := $connector.config -}}
+{{- $_ := set $config $key (include "connectd.text" $value) -}}
+{{- end -}}
+{{- $file := dict "name" $name "config" $config -}}
+{{- with $connector.initialState -}}
+{{- $_ := set $file "initial_state" . -}}
+{{- end -}}
+{{- $path := printf "%s.json" (sha256sum $name | trunc 16) -}}
+{{- $_ := set $files $path (toPrettyJson $file) -}}
+{{- $bytes = add $bytes (len $path) (len (get $files $path)) -}}
+{{- end -}}
+{{- if gt $bytes 1048576 -}}
+{{- fail (printf "connectors.items are %d bytes, expected at most 1048576, the most that a ConfigMap holds; bring some of them to the worker by hand (connectd connectors apply --url ... files) and keep connectors.unlisted" $bytes) -}}
+{{- end -}}
+{{- toYaml $files -}}
+{{- end -}}
+
 {{/* The pod of the Job that brings the connectors of the group to what the values say. */}}
 {{- define "connectd.connectorsPod" -}}
 {{- $port := int .Values.rest.port -}}

@@ -1,6 +1,11 @@
 {{/* How many workers may have one group.id. Group membership opens it: there is no other place. */}}
 {{- define "connectd.membersMax" -}}1{{- end -}}
 
+{{/* Whether there is a worker at all, whom the Job could call. */}}
+{{- define "connectd.hasWorkers" -}}
+{{- if or .Values.autoscaling.enabled (gt (int .Values.replicaCount) 0) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "connectd.chartName" -}}
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}

@@ -21,9 +21,9 @@ volumes:
     emptyDir: {sizeLimit: {{ .Values.tmpSizeLimit }}}
   - name: config
     configMap: {name: {{ include "connectd.name" . }}}
-  {{- range .Values.secrets }}
-  - name: {{ printf "secret-%s" . | replace "." "-" | trunc 63 | trimSuffix "-" }}
-    secret: {secretName: {{ . }}, defaultMode: 0440}
+  {{- range $number, $secret := .Values.secrets }}
+  - name: secret-{{ $number }}
+    secret: {secretName: {{ $secret }}, defaultMode: 0440}
   {{- end }}
   {{- with .Values.extraVolumes }}
   {{- toYaml . | nindent 2 }}
@@ -48,7 +48,7 @@ imagePullSecrets: {{- range . }}
 image: {{ include "connectd.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 command: [connectd]
-args: [run, /etc/connectd/config/worker.properties]
+args: [run, /etc/connectd/worker.properties]
 env:
   - name: HOME
     value: /tmp
@@ -82,10 +82,14 @@ securityContext: {{- toYaml .Values.securityContext | nindent 2 }}
 resources: {{- ternary .Values.spark.resources .Values.resources .Values.spark.enabled | toYaml | nindent 2 }}
 volumeMounts:
   - {name: tmp, mountPath: /tmp}
-  - {name: config, mountPath: /etc/connectd/config, readOnly: true}
-  {{- range .Values.secrets }}
-  - name: {{ printf "secret-%s" . | replace "." "-" | trunc 63 | trimSuffix "-" }}
-    mountPath: /etc/connectd/secrets/{{ . }}
+  {{- /* Where the image has its own, and where runbooks look. */}}
+  - {name: config, mountPath: /etc/connectd/worker.properties, subPath: worker.properties, readOnly: true}
+  {{- if include "connectd.sparkOnKubernetes" . }}
+  - {name: config, mountPath: /etc/connectd/executor.yaml, subPath: executor.yaml, readOnly: true}
+  {{- end }}
+  {{- range $number, $secret := .Values.secrets }}
+  - name: secret-{{ $number }}
+    mountPath: /etc/connectd/secrets/{{ $secret }}
     readOnly: true
   {{- end }}
   {{- with .Values.extraVolumeMounts }}

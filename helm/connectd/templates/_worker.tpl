@@ -10,6 +10,11 @@
 {{/* All keys of the worker as YAML: what the chart knows by itself, then worker.config. */}}
 {{- define "connectd.workerConfig" -}}
 {{- $config := dict "listeners" (printf "%s://:%d" .Values.rest.scheme (int .Values.rest.port)) -}}
+{{- $name := include "connectd.name" . -}}
+{{- $_ := set $config "group.id" $name -}}
+{{- range list "config" "offset" "status" -}}
+{{- $_ := set $config (printf "%s.storage.topic" .) (printf "%s-%s%s" $name . (ternary "" "s" (eq . "status"))) -}}
+{{- end -}}
 {{- if .Values.secrets -}}
 {{- $java := "org.apache.kafka.common.config.provider." -}}
 {{- $_ := set $config "config.providers" "file,directory" -}}
@@ -47,7 +52,7 @@ spark.conf.spark.kubernetes.container.image.pullPolicy: {{ .Values.image.pullPol
 spark.conf.spark.kubernetes.container.image.pullSecrets: {{ join "," . | quote }}
 {{- end }}
 spark.conf.spark.kubernetes.authenticate.executor.serviceAccountName: {{ include "connectd.executorServiceAccountName" . | quote }}
-spark.conf.spark.kubernetes.executor.podTemplateFile: /etc/connectd/config/executor.yaml
+spark.conf.spark.kubernetes.executor.podTemplateFile: /etc/connectd/executor.yaml
 spark.conf.spark.driver.host: {{ include "connectd.driverHost" . | quote }}
 spark.conf.spark.driver.bindAddress: 0.0.0.0
 spark.conf.spark.driver.port: {{ $spark.driverPort | int | quote }}

@@ -93,3 +93,20 @@ async def test_shards_that_were_read_to_their_end_are_counted() -> None:
     await rig.until(lambda: rig.row("orders")["shards_closed"] == 1, within_s=60)
     await rig.until(lambda: rig.row("orders")["shards_open"] == 2, within_s=60)
     await rig.stop()
+
+
+@virtual
+async def test_an_estimate_that_this_life_has_not_asked_for_is_absent_and_not_0() -> None:
+    account = new_account()
+    table = account.add_table("orders")
+    for number in range(10):
+        table.put(f"k{number}", number)
+    rig = Rig(account)
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.row("orders")["items_estimated"] == 10
+    await rig.stop()
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.row("orders")["items_estimated"] is None
+    await rig.stop()

@@ -1,4 +1,4 @@
-"""What pages of other sites may do with the login that a browser remembers: nothing new."""
+"""What pages of other sites may do with what a browser reaches and remembers: nothing new."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ RESTART = "/connectors/a/restart"
 """What a browser sends to other sites without asking first: a POST without a body."""
 
 
-def client_of(plane: Plane, **properties: str) -> AsgiClient:
+def client_of(plane: Plane, host: str = "worker:8083", **properties: str) -> AsgiClient:
     more = {name.replace("_", "."): text for name, text in properties.items()}
     config = WorkerConfig.from_properties({**WORKER_PROPERTIES, **more})
-    return AsgiClient(create_api(plane.herder, config.rest), host="worker:8083")
+    return AsgiClient(create_api(plane.herder, config.rest), host=host)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,11 @@ def client_of(plane: Plane, **properties: str) -> AsgiClient:
         {**ELSEWHERE, "sec-fetch-site": "cross-site"},
         {**ELSEWHERE, "sec-fetch-site": "same-site"},
         {"sec-fetch-site": "cross-site"},
+        ELSEWHERE,  # http to a name that is not this machine's: browsers send nothing else
+        {"origin": "null"},
+        {"origin": "worker:8083"},
+        {"origin": "http://worker:eight"},
+        {"origin": "http://worker"},
         {**ELSEWHERE, **LOGIN},
         {"origin": "null", **LOGIN},
         {"origin": "http://worker:9000", **LOGIN},
@@ -64,7 +69,8 @@ async def test_a_change_for_a_page_of_another_site_is_refused(
         {"sec-fetch-site": "none"},
         {**HERE, **LOGIN},
         {"origin": "http://WORKER:8083", **LOGIN},
-        ELSEWHERE,  # a UI whose server passes requests on, as with Kafka Connect
+        HERE,
+        {"origin": "https://worker:8083"},  # TLS ended before
     ],
 )
 @virtual
@@ -72,6 +78,32 @@ async def test_the_own_page_and_other_clients_are_served(headers: Mapping[str, s
     async with control_plane() as plane:
         await plane.create("a")
         assert (await client_of(plane).post(RESTART, headers=headers)).status == 204
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("https://connect.example", "connect.example:443"),
+        ("https://connect.example:443", "connect.example"),
+        ("http://connect.example", "connect.example"),
+        ("http://[::1]", "[::1]:80"),
+    ],
+)
+@virtual
+async def test_the_usual_port_may_be_left_out(origin: str, host: str) -> None:
+    async with control_plane() as plane:
+        await plane.create("a")
+        headers = {"origin": origin, **LOGIN}
+        assert (await client_of(plane, host).post(RESTART, headers=headers)).status == 204
+
+
+@virtual
+async def test_an_origin_that_is_allowed_may_without_a_login_too() -> None:
+    async with control_plane() as plane:
+        await plane.create("a")
+        client = client_of(plane, access_control_allow_origin="https://ui.example")
+        assert (await client.post(RESTART, headers={"origin": "https://ui.example"})).status == 204
+        assert (await client.post(RESTART, headers=ELSEWHERE)).status == 403
 
 
 @virtual

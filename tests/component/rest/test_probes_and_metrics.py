@@ -187,6 +187,22 @@ async def test_a_table_that_stands_still_is_degraded_everywhere_and_the_worker_s
         )
 
 
+@virtual
+async def test_a_reason_that_repeats_a_secret_shows_it_nowhere() -> None:
+    secret = "PLANTsk7x"
+    async with control_plane() as plane:
+        await plane.create("s", aws_secret_key=secret)
+        said = {"reason": f"AccessDeniedException: credential {secret}", "progress_age_s": 301.0}
+        plane.probes["s"].latest().row = said
+        rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
+        assert [row.get("reason") for row in rows[1:]] == [
+            "AccessDeniedException: credential [hidden]"
+        ]
+        client = AsgiClient(create_api(plane.herder, numbers=OfHerder(plane)))
+        for path in ("/metrics", "/connectd/health/ready", "/connectors/s/status"):
+            assert secret not in (await client.get(path)).body.decode(), path
+
+
 # -- probes ---------------------------------------------------------------------------------------
 
 

@@ -163,6 +163,17 @@ def test_a_denial_names_the_action_and_the_resource_that_aws_named() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "tried", [f"iterator of stream {ARN}", f"shard shardId-1 of stream {ARN}", f"stream {ARN}"]
+)
+def test_a_denial_without_details_names_the_arn_of_what_was_tried(tried: str) -> None:
+    fault = ServiceFault(400, "AccessDeniedException", "no message")
+    error = translate_fault(fault, Call("dynamodb:GetRecords", tried))
+    assert str(error).endswith(
+        f"allow the action dynamodb:GetRecords on {ARN} to these credentials"
+    )
+
+
 def test_a_denial_without_details_names_what_was_tried() -> None:
     """Spec field-cases D13: the tagging API may say no more than that it refuses."""
     error = translate_fault(

@@ -67,6 +67,23 @@ def test_what_is_not_known_here_is_refused(environ: dict[str, str], said: str) -
         tracing.start(environ, version="0")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "-5", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT must be"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "-5", "schedule_delay_millis must be positive"),
+    ],
+)
+def test_a_number_that_the_library_refuses_is_told_with_its_words(
+    name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = {**ENDPOINT, name: value}
+    for each in environ:
+        monkeypatch.setenv(each, environ[each])
+    with pytest.raises(ConfigError, match=f"not as the library takes it: .*{said}.*; correct"):
+        tracing.start(environ, version="0")
+
+
 def test_a_missing_library_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(ConfigError, match=r"install connectd\[tracing\]"):

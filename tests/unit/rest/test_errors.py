@@ -6,6 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from connectd import errors
+from connectd.observe import redaction
 from connectd.rest.errors import RestError, answer_to
 from connectd.runtime.requests import RequestFailedError, RequestTimeoutError
 
@@ -52,3 +53,12 @@ def test_what_nobody_meant_to_raise_keeps_its_text_to_itself(error: Exception) -
     assert answer.status_code == 500
     assert b"secret" not in bytes(answer.body)
     assert type(error).__name__.encode() in bytes(answer.body)
+
+
+def test_a_failure_that_repeats_a_secret_is_told_without_it() -> None:
+    redaction.register_secret("PLANTsk7x")
+    try:
+        answer = answer_to(REQUEST, RequestFailedError("AWS: credential PLANTsk7x is denied"))
+    finally:
+        redaction.forget_secrets()
+    assert b"credential [hidden] is denied" in bytes(answer.body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from connectd.observe import redaction
 from connectd.runtime.degradation import is_degraded, judged
 
 
@@ -40,3 +41,27 @@ def test_a_degraded_row_says_why() -> None:
     assert judged(throttled, 300.0) == {**throttled, "degraded": True}
     moving = {"state": "SYNC", "progress_age_s": 1.0, "reason": ""}
     assert judged(moving, 300.0) == {**moving, "degraded": False}
+
+
+def test_no_text_of_a_row_shows_a_secret_and_names_stay_what_they_are() -> None:
+    redaction.register_secret("orders")  # somebody's password
+    row = {
+        "table": "orders",
+        "topic": "cdc.orders",
+        "state": "SYNC",
+        "reason": "credential orders is denied",
+        "note": "at http://u:w0rd@kafka",
+        "scan": {"engine": "daemon", "gap": "of orders", "rate": 1.5},
+        "items_scanned": 3,
+        "lag_s": None,
+    }
+    try:
+        assert judged(row, 300.0) == {
+            **row,
+            "reason": "credential [hidden] is denied",
+            "note": "at http://[hidden]@kafka",
+            "scan": {"engine": "daemon", "gap": "of [hidden]", "rate": 1.5},
+            "degraded": False,
+        }
+    finally:
+        redaction.forget_secrets()
