@@ -1,6 +1,6 @@
 """A role whose credentials end in the middle of everything, and nobody downstream notices.
 
-Spec field-cases X06 and X07. Its sessions live for two seconds here, and are refused before their
+Spec field-cases X06 and X07. Its sessions live for ten seconds here, and are refused before their
 time while a scan and a stream are being read: no task fails, and no item is missing.
 """
 
@@ -26,7 +26,7 @@ def test_credentials_that_end_in_mid_scan_and_mid_stream_are_renewed(
     with Rig(kafka_broker, kafka_prefix, tmp_path) as rig:
         rig.create_table("t", items=ITEMS)
         rig.control.add_role(role_arn=ROLE, external_id="external")
-        rig.control.session_lifetime(lifetime_s=2.0)
+        rig.control.session_lifetime(lifetime_s=10.0)
         rig.control.inject(operation="Scan", error=EXPIRED, after=5, times=1)
         rig.control.inject(operation="GetRecords", error=EXPIRED, after=2, times=1)
         endpoint = rig.config()["dynamodb.service.endpoint"]
