@@ -116,6 +116,28 @@ class JobGroup:
         _, pending = await asyncio.wait(jobs, timeout=deadline_s)
         return not pending
 
+    async def complete(self) -> None:
+        """Wait for all jobs to end by themselves (only for groups without ``on_failure``).
+
+        The first failure is raised at once; the other jobs are stopped by then, and no new one can
+        be started.
+
+        Raises:
+            InvariantError: a job was cancelled by somebody else, so its work is not done.
+        """
+        done: set[asyncio.Task[Any]] = set()
+        try:
+            jobs = set(self._jobs.values())
+            if jobs:
+                done, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            await self.stop()
+        if self._first_failure is not None:
+            raise self._first_failure
+        lost = sorted(job.get_name() for job in done if job.cancelled())
+        if lost:
+            raise InvariantError(f"cancelled before their end: {', '.join(lost)}")
+
     async def stop(self, *, grace_s: float = 0.0, hard_s: float = 5.0) -> tuple[str, ...]:
         """Climb the stop ladder; returns the names of the jobs that had to be abandoned.
 
