@@ -43,14 +43,13 @@ class JobGroup:
     """Owns named jobs; see the module's docstring for the rules.
 
     ``on_failure(name, error)`` is called on the loop, once for each job that fails. Without it a
-    failure is kept and raised by ``wait_failure``.
+    failure is kept, and ``complete`` raises it.
     """
 
     def __init__(self, name: str, *, on_failure: OnFailure | None = None) -> None:
         self.name = name
         self._on_failure = on_failure
         self._jobs: dict[str, asyncio.Task[Any]] = {}
-        self._failure: asyncio.Future[BaseException] | None = None
         self._first_failure: BaseException | None = None
         self._finished = 0
         self._failed = 0
@@ -85,19 +84,10 @@ class JobGroup:
             return
         if self._first_failure is None:
             self._first_failure = error
-            if self._failure is not None and not self._failure.done():
-                self._failure.set_result(error)
 
     def is_running(self, name: str) -> bool:
         """Whether a job of that name is alive."""
         return name in self._jobs
-
-    async def wait_failure(self) -> BaseException:
-        """Wait until a job fails (only for groups without ``on_failure``)."""
-        if self._first_failure is not None:
-            return self._first_failure
-        self._failure = asyncio.get_running_loop().create_future()
-        return await self._failure
 
     async def cancel(self, name: str, *, deadline_s: float = 10.0) -> bool:
         """Cancel one job and wait for its end; False when it did not end in time."""

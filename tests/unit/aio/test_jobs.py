@@ -85,28 +85,12 @@ async def _until(event: asyncio.Event) -> None:
 
 
 @virtual
-async def test_a_failure_without_a_listener_is_kept_for_whoever_waits_for_it() -> None:
-    error = ValueError("kept")
+async def test_a_failure_without_a_listener_is_kept_for_whoever_waits_for_the_group() -> None:
     jobs = JobGroup("g")
-    jobs.spawn("a", fail(error))
+    jobs.spawn("a", fail(ValueError("kept")))
     assert await jobs.join(deadline_s=1.0)
-    assert await jobs.wait_failure() is error
-
-
-@virtual
-async def test_who_waits_for_a_failure_is_woken_by_the_first_one() -> None:
-    error = ValueError("first")
-    jobs = JobGroup("g")
-    jobs.spawn("late", _fail_after(1.0, error))
-    jobs.spawn("later", _fail_after(2.0, ValueError("second")))
-    assert await jobs.wait_failure() is error
-    await jobs.join(deadline_s=5.0)
-    assert await jobs.wait_failure() is error
-
-
-async def _fail_after(delay_s: float, error: BaseException) -> None:
-    await asyncio.sleep(delay_s)
-    raise error
+    with pytest.raises(ValueError, match="kept"):
+        await jobs.complete()
 
 
 @virtual
