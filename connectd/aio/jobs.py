@@ -43,14 +43,13 @@ class JobGroup:
     """Owns named jobs; see the module's docstring for the rules.
 
     ``on_failure(name, error)`` is called on the loop, once for each job that fails. Without it a
-    failure is kept and raised by ``wait_failure``.
+    failure is kept, and ``complete`` raises it.
     """
 
     def __init__(self, name: str, *, on_failure: OnFailure | None = None) -> None:
         self.name = name
         self._on_failure = on_failure
         self._jobs: dict[str, asyncio.Task[Any]] = {}
-        self._failure: asyncio.Future[BaseException] | None = None
         self._first_failure: BaseException | None = None
         self._finished = 0
         self._failed = 0
@@ -85,19 +84,10 @@ class JobGroup:
             return
         if self._first_failure is None:
             self._first_failure = error
-            if self._failure is not None and not self._failure.done():
-                self._failure.set_result(error)
 
     def is_running(self, name: str) -> bool:
         """Whether a job of that name is alive."""
         return name in self._jobs
-
-    async def wait_failure(self) -> BaseException:
-        """Wait until a job fails (only for groups without ``on_failure``)."""
-        if self._first_failure is not None:
-            return self._first_failure
-        self._failure = asyncio.get_running_loop().create_future()
-        return await self._failure
 
     async def cancel(self, name: str, *, deadline_s: float = 10.0) -> bool:
         """Cancel one job and wait for its end; False when it did not end in time."""
@@ -115,6 +105,28 @@ class JobGroup:
             return True
         _, pending = await asyncio.wait(jobs, timeout=deadline_s)
         return not pending
+
+    async def complete(self) -> None:
+        """Wait for all jobs to end by themselves (only for groups without ``on_failure``).
+
+        The first failure is raised at once; the other jobs are stopped by then, and no new one can
+        be started.
+
+        Raises:
+            InvariantError: a job was cancelled by somebody else, so its work is not done.
+        """
+        done: set[asyncio.Task[Any]] = set()
+        try:
+            jobs = set(self._jobs.values())
+            if jobs:
+                done, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            await self.stop()
+        if self._first_failure is not None:
+            raise self._first_failure
+        lost = sorted(job.get_name() for job in done if job.cancelled())
+        if lost:
+            raise InvariantError(f"cancelled before their end: {', '.join(lost)}")
 
     async def stop(self, *, grace_s: float = 0.0, hard_s: float = 5.0) -> tuple[str, ...]:
         """Climb the stop ladder; returns the names of the jobs that had to be abandoned.

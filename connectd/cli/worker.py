@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import signal
 import sys
@@ -106,7 +107,18 @@ def _ending_cleanly(serve: Callable[[], int]) -> int:
     try:
         return serve()
     except KeyboardInterrupt:
+        _forget_interrupt()
         return ExitCode.CLEAN
+
+
+def _forget_interrupt() -> None:
+    """Let the exit code count, wherever the interrupt was raised.
+
+    Code that a library in C runs as text while it is loaded (``PyRun_String``) leaves a mark when
+    it is interrupted, by which Python ends itself with SIGINT although the interrupt was caught.
+    The next such run, of nothing, takes the mark away.
+    """
+    ctypes.pythonapi.PyRun_SimpleString(b"")
 
 
 def _serve(path: Path, mode: Mode, connectors: list[ConnectorFile]) -> int:

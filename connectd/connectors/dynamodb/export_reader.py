@@ -101,10 +101,6 @@ class ExportReader:
         self._files = files
         self._content = content
         self._left: Iterator[SegmentPosition] = iter(())
-        self._reading = 0
-        self._over = asyncio.Event()
-        self._failure: BaseException | None = None
-        self._jobs = JobGroup(f"{scope.table}/export", on_failure=self._on_failure)
 
     async def run(self) -> None:
         """Read what is left, until the ends of all files are durable.
@@ -114,16 +110,10 @@ class ExportReader:
         """
         left = self._content.unfinished()
         self._left = iter(left)
-        self._reading = min(FILES_AT_ONCE, len(left))
-        try:
-            for number in range(self._reading):
-                self._jobs.spawn(f"reader-{number}", self._read_files())
-            if left:
-                await self._over.wait()
-        finally:
-            await self._jobs.stop()
-        if self._failure is not None:
-            raise self._failure
+        readers = JobGroup(f"{self._scope.table}/export")
+        for number in range(min(FILES_AT_ONCE, len(left))):
+            readers.spawn(f"reader-{number}", self._read_files())
+        await readers.complete()
 
     async def _read_files(self) -> None:
         for position in self._left:
@@ -136,9 +126,6 @@ class ExportReader:
                 stored_table.segment_partition(self._scope.table, position.segment),
                 position.to_offset(),
             )
-        self._reading -= 1
-        if self._reading == 0:
-            self._over.set()
 
     async def _read_file(self, file: DataFile, position: SegmentPosition) -> SegmentPosition:
         where = f"s3://{self._bucket}/{file.key}"
@@ -159,8 +146,3 @@ class ExportReader:
                 self._content.move(position)
                 await asyncio.sleep(0)  # a page takes a while to unpack; others want the loop too
         return position
-
-    def _on_failure(self, name: str, error: BaseException) -> None:
-        if self._failure is None:
-            self._failure = error
-        self._over.set()

@@ -14,7 +14,6 @@ several segments nobody can know which record will be the last.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from connectd.aio.backoff import Backoff
@@ -99,10 +98,6 @@ class TableScan:
         self._plan = plan
         self._ledger = ledger
         self._pacer = pacer
-        self._unsealed = 0
-        self._over = asyncio.Event()
-        self._failure: BaseException | None = None
-        self._jobs = JobGroup(f"{scope.table}/scan", on_failure=self._on_failure)
 
     async def run(self) -> TableState:
         """Scan what is left; returns the FINISHED state, durable.
@@ -110,17 +105,10 @@ class TableScan:
         Raises:
             FatalTaskError: a segment cannot go on.
         """
-        left = self._ledger.unfinished()
-        self._unsealed = len(left)
-        try:
-            for position in left:
-                self._jobs.spawn(f"segment-{position.segment}", self._run_segment(position))
-            if left:
-                await self._over.wait()
-        finally:
-            await self._jobs.stop()
-        if self._failure is not None:
-            raise self._failure
+        segments = JobGroup(f"{self._scope.table}/scan")
+        for position in self._ledger.unfinished():
+            segments.spawn(f"segment-{position.segment}", self._run_segment(position))
+        await segments.complete()
         return await self._ledger.finish()
 
     async def _run_segment(self, position: SegmentPosition) -> None:
@@ -143,9 +131,6 @@ class TableScan:
             stored_table.segment_partition(self._scope.table, position.segment),
             position.to_offset(),
         )
-        self._unsealed -= 1
-        if self._unsealed == 0:
-            self._over.set()
 
     async def _read_page(self, position: SegmentPosition) -> SegmentPosition:
         """Read and emit one page; returns the position after it."""
@@ -180,8 +165,3 @@ class TableScan:
             after = position.after_page(page.last_evaluated_key, len(page.items))
             place.fill(self._ledger.batch(self._plan, page.items, after))
         return after
-
-    def _on_failure(self, name: str, error: BaseException) -> None:
-        if self._failure is None:
-            self._failure = error
-        self._over.set()

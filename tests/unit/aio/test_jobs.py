@@ -85,28 +85,12 @@ async def _until(event: asyncio.Event) -> None:
 
 
 @virtual
-async def test_a_failure_without_a_listener_is_kept_for_whoever_waits_for_it() -> None:
-    error = ValueError("kept")
+async def test_a_failure_without_a_listener_is_kept_for_whoever_waits_for_the_group() -> None:
     jobs = JobGroup("g")
-    jobs.spawn("a", fail(error))
+    jobs.spawn("a", fail(ValueError("kept")))
     assert await jobs.join(deadline_s=1.0)
-    assert await jobs.wait_failure() is error
-
-
-@virtual
-async def test_who_waits_for_a_failure_is_woken_by_the_first_one() -> None:
-    error = ValueError("first")
-    jobs = JobGroup("g")
-    jobs.spawn("late", _fail_after(1.0, error))
-    jobs.spawn("later", _fail_after(2.0, ValueError("second")))
-    assert await jobs.wait_failure() is error
-    await jobs.join(deadline_s=5.0)
-    assert await jobs.wait_failure() is error
-
-
-async def _fail_after(delay_s: float, error: BaseException) -> None:
-    await asyncio.sleep(delay_s)
-    raise error
+    with pytest.raises(ValueError, match="kept"):
+        await jobs.complete()
 
 
 @virtual
@@ -202,6 +186,52 @@ async def test_joining_tells_whether_all_ended() -> None:
 
 
 @virtual
+async def test_a_group_is_complete_when_all_its_jobs_have_ended() -> None:
+    ended: list[float] = []
+
+    async def work(for_s: float) -> None:
+        await asyncio.sleep(for_s)
+        ended.append(for_s)
+
+    jobs = JobGroup("g")
+    for each in (3.0, 1.0, 2.0):
+        jobs.spawn(str(each), work(each))
+    await jobs.complete()
+    assert ended == [1.0, 2.0, 3.0]
+    await JobGroup("empty").complete()
+
+
+@virtual
+async def test_the_first_failure_of_a_group_ends_the_others_and_is_raised() -> None:
+    jobs = JobGroup("g")
+    jobs.spawn("a", sleep_for_ever())
+    jobs.spawn("b", fail(ValueError("first")))
+    with pytest.raises(ValueError, match="first"):
+        await jobs.complete()
+    assert jobs.statistics().running == ()
+
+
+@virtual
+async def test_a_group_of_which_a_job_was_cancelled_is_not_complete() -> None:
+    jobs = JobGroup("g")
+    jobs.spawn("a", sleep_for_ever())
+    jobs.spawn("b", asyncio.sleep(1))
+    asyncio.get_running_loop().call_later(2, lambda: asyncio.ensure_future(jobs.cancel("a")))
+    with pytest.raises(InvariantError, match="g/a"):
+        await jobs.complete()
+
+
+@virtual
+async def test_cancelling_who_waits_for_a_group_stops_its_jobs() -> None:
+    jobs = JobGroup("g")
+    jobs.spawn("a", sleep_for_ever())
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await jobs.complete()
+    assert jobs.statistics().running == ()
+
+
+@virtual
 async def test_the_first_of_several_waits_ends_the_others() -> None:
     cancelled: list[str] = []
 
@@ -268,32 +298,18 @@ async def test_what_work_ahead_raises_is_raised_when_it_is_taken() -> None:
 @virtual
 async def test_work_ahead_that_nobody_takes_is_dropped_with_the_block() -> None:
     ended: list[str] = []
-
-    async def ask() -> None:
-        try:
-            await asyncio.sleep(1_000)
-        finally:
-            ended.append("dropped")
-
     async with Ahead[None]() as ahead:
-        await ahead.begin(ask())
+        await ahead.begin(_until_dropped(ended))
         with pytest.raises(InvariantError):
-            await ahead.begin(ask())
+            await ahead.begin(_until_dropped(ended))
     assert ended == ["dropped"]
 
 
 @virtual
 async def test_work_ahead_ends_with_the_one_who_waits_for_it() -> None:
     ended: list[str] = []
-
-    async def ask() -> None:
-        try:
-            await asyncio.sleep(1_000)
-        finally:
-            ended.append("dropped")
-
     async with Ahead[None]() as ahead:
-        await ahead.begin(ask())
+        await ahead.begin(_until_dropped(ended))
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):
                 await ahead.take()
@@ -301,3 +317,10 @@ async def test_work_ahead_ends_with_the_one_who_waits_for_it() -> None:
         await ahead.take()
 
     assert ended == ["dropped"]
+
+
+async def _until_dropped(ended: list[str]) -> None:
+    try:
+        await sleep_for_ever()
+    finally:
+        ended.append("dropped")
