@@ -204,7 +204,8 @@ def _metrics() -> list[ConfigKey]:
         validators.all_of(validators.distinct(), check_dialects))
     key("connectd.table.degraded.ms", _LONG, 300_000, _LOW,
         "A table that should make progress and has made none for so long is degraded: in its row, "
-        "in /metrics and in the readiness probe's answer.",
+        "in /metrics and in the readiness probe's answer. Three of the pauses that it makes on "
+        "purpose (stream.poll.interval.max.ms) are never too long.",
         validators.between(1_000, 86_400_000))
     return group.keys
 

@@ -73,11 +73,12 @@ TABLE: Final = _group("Tables", "connectd_table", _TABLE, (
     ("degraded", _G, "0 or 1", "Whether the table makes no progress although it should, or has "
      "failed.", f"{_ROW}, and connectd.table.degraded.ms"),
     ("progress_age_seconds", _G, "s", "Time since the table moved last: read a page, or heard that "
-     "there is none.", _ROW),
-    ("lag_seconds", _G, "s", "SYNC: age of the newest record read, of the shard that is furthest "
-     "behind; 0 at the tip.", _ROW),
+     "there is none. SYNC: of the shard that stands still longest, which may never have been read, "
+     "or wait for Kafka to acknowledge what was read.", _ROW),
+    ("lag_seconds", _G, "s", "SYNC: age of the oldest change that Kafka has not acknowledged, of "
+     "the shard that is furthest behind; 0 at the tip. Absent until a read has succeeded.", _ROW),
     ("last_read_age_seconds", _G, "s", "SYNC: time since the last successful read, of the shard "
-     "that has waited longest.", _ROW),
+     "that has waited longest for another. Absent until one has succeeded.", _ROW),
     ("shards_open", _G, "shards", "Shards that are being read.", _ROW),
     ("shards_waiting", _G, "shards", "Shards that wait for the end of their parents.", _ROW),
     ("shards_closed", _G, "shards", "Shards read to their end whose positions are still kept.",

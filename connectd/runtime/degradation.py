@@ -16,6 +16,10 @@ from connectd.observe import redaction
 STILL_S: Final = 300.0
 """Default of ``connectd.table.degraded.ms``: far longer than any pause between two reads."""
 
+PAUSES: Final = 3
+"""So many of the pauses that a table makes on purpose just now are no standing still, however
+short ``connectd.table.degraded.ms`` is: one passes, a read may take as long, one is to spare."""
+
 _MAY_STAND_STILL: Final = frozenset({"PAUSED", "DELAYED", "SKIPPED", "STOPPED"})
 """States in which nothing is expected to move."""
 
@@ -26,12 +30,15 @@ _NAMES: Final = frozenset({"table", "topic", "state"})
 def is_degraded(row: Mapping[str, object], still_s: float) -> bool:
     """Whether the table has failed, or has not moved for longer than that.
 
-    A row without ``progress_age_s`` is believed to move.
+    A row without ``progress_age_s`` is believed to move. ``pause_s`` is how long the table waits on
+    purpose between two moves.
     """
-    state, age_s = row.get("state"), row.get("progress_age_s")
+    state, age_s, pause_s = row.get("state"), row.get("progress_age_s"), row.get("pause_s")
     if state == "FAILED":
         return True
-    return state not in _MAY_STAND_STILL and isinstance(age_s, int | float) and age_s > still_s
+    if state in _MAY_STAND_STILL or not isinstance(age_s, int | float):
+        return False
+    return age_s > max(still_s, PAUSES * pause_s if isinstance(pause_s, int | float) else 0.0)
 
 
 def judged(row: Mapping[str, object], still_s: float) -> dict[str, object]:

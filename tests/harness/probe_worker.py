@@ -163,7 +163,9 @@ def _table(name: str) -> TableProgress:
     progress = TableProgress(f"production-{name}", f"dynamodb-production-{name}", state="SYNC")
     now_s = asyncio.get_running_loop().time()
     for shard in range(4):
-        progress.shards[f"shardId-{shard}"] = ShardProgress(now_s, lag_s=0.25 * shard)
+        progress.shards[f"shardId-{shard}"] = ShardProgress(
+            now_s, last_read_s=now_s, behind_s=0.25 * shard
+        )
     return progress
 
 

@@ -97,7 +97,7 @@ async def completed(scope: TableScope, arn: str, bucket: str, about: str = "") -
             f"export {arn} is {export.status}, waited for {minutes:.0f} min; asked for again at "
             f"{next_at}{about}"
         )
-        await scope.clock.sleep(wait_s)
+        await scope.rest(wait_s)
 
 
 async def list_files(

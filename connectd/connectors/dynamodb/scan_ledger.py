@@ -158,7 +158,7 @@ class ScanLedger:
             table=self._scope.table,
             wait_s=round(left_s, 1),
         )
-        await self._scope.clock.sleep(left_s)
+        await self._scope.rest(left_s)
         progress.note = note
 
     def _show(self) -> None:

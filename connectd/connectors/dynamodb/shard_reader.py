@@ -38,7 +38,7 @@ from connectd.connectors.dynamodb.offsets import ShardPosition
 from connectd.connectors.dynamodb.payload import StreamPayload
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.stored_table import shard_partition
-from connectd.connectors.dynamodb.table_scope import ShardProgress, TableScope
+from connectd.connectors.dynamodb.table_scope import ShardProgress, TableScope, Unacked
 from connectd.connectors.dynamodb.tombstones import WithoutTombstones
 from connectd.errors import (
     ConvertError,
@@ -128,9 +128,8 @@ class ShardReader:
         self._is_page_full = False
         self._empty_pages = self._trims = self._failures = 0
         self._idle_s = self._settings.poll_interval_s
-        self._unacked = 0
         self._emitted_s = scope.clock.monotonic()
-        self._progress = ShardProgress(last_read_s=self._emitted_s)
+        self._progress = ShardProgress(started_s=self._emitted_s)
         self.has_read = False
 
     async def run(self, wait_s: float = 0.0) -> ReaderOutcome:
@@ -140,6 +139,7 @@ class ShardReader:
             FatalTaskError: the service refuses for good (access, validation).
         """
         shards = self._scope.progress.shards
+        self._progress.pause_s = wait_s
         shards[self.position.shard_id] = self._progress
         try:
             return await self._read(wait_s)
@@ -170,7 +170,7 @@ class ShardReader:
                 if page.next_iterator is None:
                     await self._seal()
                     return ReaderOutcome(self.position.shard_id, ReaderEnd.SEALED)
-                wait_s = self._pause_after(page)
+                self._progress.pause_s = wait_s = self._pause_after(page)
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -218,16 +218,18 @@ class ShardReader:
         self.has_read = True
         self._progress.last_read_s = self._scope.clock.monotonic()
         self._scope.progress.last_read_s = self._progress.last_read_s
-        now_ms = self._scope.time.now_ms()
         if page.records:
             self._empty_pages = 0
-            self._progress.lag_s = max(0.0, now_ms / 1000 - page.records[-1].created_s)
+            self._progress.behind_s = self._age_s(page.records[-1])
             return
         self._empty_pages += 1
-        self._progress.lag_s = 0.0
+        self._progress.behind_s = 0.0
         # A closed shard has no tip: what came after it is in its children.
         if self._empty_pages >= TIP_PAGES and not self._is_closed:
-            self.position = self.position.known_good_at(now_ms)
+            self.position = self.position.known_good_at(self._scope.time.now_ms())
+
+    def _age_s(self, record: StreamRecord) -> float:
+        return max(0.0, self._scope.time.now_ms() / 1000 - record.created_s)
 
     def _pause_after(self, page: RecordsPage) -> float:
         interval_s = self._settings.poll_interval_s
@@ -275,10 +277,11 @@ class ShardReader:
         return self._emission(
             self._wanted(records),
             lambda number, created_s: _behind(before, number, created_s).to_offset(),
+            age_s=self._age_s(records[0]),
         )
 
     def _is_heartbeat_due(self) -> bool:
-        if self._unacked:
+        if self._progress.unacked:
             return False  # the position under way is as good
         if not self._is_durable:
             return True
@@ -289,14 +292,18 @@ class ShardReader:
         self,
         records: Sequence[StreamRecord],
         offset_after: Callable[[str, float], SourceOffset] | None = None,
+        *,
+        age_s: float = 0.0,
     ) -> RecordBatch:
-        self._unacked += 1
+        """``age_s``: of the oldest record that the page had; 0 for a position at the tip."""
+        unacked = self._progress.unacked
         self._is_durable = True
         self._emitted_s = self._scope.clock.monotonic()
+        unacked.append(Unacked(self._emitted_s - age_s, self._emitted_s))
         count = len(records)  # the callback lives until the ack: it must not hold the page
 
         def on_acked() -> None:
-            self._unacked -= 1
+            unacked.popleft()
             self._scope.progress.records_sent += count
 
         rules = self._rules

@@ -7,6 +7,7 @@ says why (DESIGN promise 5). Both are owned by one event loop.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -35,16 +36,56 @@ _LOG_FROM_ATTEMPT: Final = 4
 """Throttling that a retry or two settles is an ordinary day (field case P08)."""
 
 
-READ_AGE_USUAL_S: Final = 10.0
-"""Shards are polled every few seconds at most; a longer silence adds to the lag that is shown."""
+USUAL_S: Final = 10.0
+"""Reads follow each other, and are acknowledged, within a few seconds. A silence that is longer,
+beside the pause that the reader makes on purpose, adds to the lag that is shown."""
+
+
+@dataclass(frozen=True)
+class Unacked:
+    """A page that Kafka has not acknowledged: when its oldest record was made, and when the page
+    was emitted. Both monotonic.
+    """
+
+    born_s: float
+    emitted_s: float
 
 
 @dataclass
 class ShardProgress:
-    """The picture of one shard that is being read; ``last_read_s`` is monotonic."""
+    """The picture of one shard that is being read; times are monotonic.
 
-    last_read_s: float
-    lag_s: float | None = None
+    ``last_read_s`` is None until a read has succeeded, and ``behind_s`` is how old the newest
+    record of that read was, 0 at the tip. ``pause_s`` is how long the reader waits on purpose
+    before the next one. ``unacked`` are its pages under way, oldest first.
+    """
+
+    started_s: float
+    last_read_s: float | None = None
+    behind_s: float = 0.0
+    pause_s: float = 0.0
+    unacked: deque[Unacked] = field(default_factory=deque)
+
+    def lag_s(self, now_s: float) -> float | None:
+        """Age of the oldest change that Kafka may not have; 0 at the tip, None: never read.
+
+        What was read and not acknowledged is behind, however new the last read is.
+        """
+        if self.last_read_s is None:
+            return None
+        read_age_s = now_s - self.last_read_s
+        is_silent = read_age_s > USUAL_S + self.pause_s  # nobody knows that it is at the tip
+        lag_s = self.behind_s + (read_age_s if is_silent else 0.0)
+        return max(lag_s, now_s - self.unacked[0].born_s) if self.unacked else lag_s
+
+    def unacked_age_s(self, now_s: float) -> float:
+        """How long the oldest page under way has waited for Kafka."""
+        return now_s - self.unacked[0].emitted_s if self.unacked else 0.0
+
+    def progress_age_s(self, now_s: float) -> float:
+        """Time since the last read, or since the start; longer if what was read is stuck."""
+        since_s = self.started_s if self.last_read_s is None else self.last_read_s
+        return max(now_s - since_s, self.unacked_age_s(now_s))
 
 
 @dataclass(frozen=True)
@@ -63,7 +104,8 @@ class TableProgress:
     ``why_whole`` says why the table is read whole after a gap, until it is followed again;
     ``troubles`` are what is being retried right now, by what it is ("shard …", "scan …");
     ``last_read_s`` (monotonic) is the last successful read of any shard, ``moved_s`` (monotonic)
-    the last time that the scan or a question about the table got an answer.
+    the last time that the scan or a question about the table got an answer, and ``rest_s`` how long
+    the table rests on purpose just now (``TableScope.rest``).
     """
 
     table: str
@@ -82,6 +124,7 @@ class TableProgress:
     throttles: int = 0
     last_read_s: float | None = None
     moved_s: float | None = None
+    rest_s: float = 0.0
     troubles: dict[str, Trouble] = field(default_factory=dict)
     scan: ScanProgress | None = None
     """Of the scan that is under way."""
@@ -105,53 +148,68 @@ class TableProgress:
             parts.append(f"{first.text} (attempt {first.attempt}){more}")
         return "; ".join(filter(None, parts))
 
-    def lag_s(self) -> float | None:
-        """Age of the newest record read, of the shard that is furthest behind; 0 at the tip."""
-        return max(
-            (each.lag_s for each in self.shards.values() if each.lag_s is not None), default=None
-        )
+    def lag_s(self, now_s: float) -> float | None:
+        """That of the shard that is furthest behind; see ``ShardProgress``."""
+        lags_s = (each.lag_s(now_s) for each in self.shards.values())
+        return max((lag_s for lag_s in lags_s if lag_s is not None), default=None)
 
     def last_read_age_s(self, now_s: float) -> float | None:
-        """Time since the last successful read, of the shard that has waited longest.
+        """Time since the last successful read, of the shard that has waited longest for another.
 
-        A shard that cannot be read shows although others can (field case P07).
+        Shards that have never been read are none of them (``progress_age_s`` is about them too);
+        where that is all there are, it is the last read of the table. None: there was none.
         """
-        if self.shards:
-            return now_s - min(each.last_read_s for each in self.shards.values())
-        return None if self.last_read_s is None else now_s - self.last_read_s
+        read_s = [each.last_read_s for each in self.shards.values() if each.last_read_s is not None]
+        last_s = min(read_s, default=self.last_read_s)
+        return None if last_s is None else now_s - last_s
 
     def progress_age_s(self, now_s: float) -> float | None:
-        """Time since the table moved last. In SYNC that is the last read, of every open shard."""
-        read_age_s = self.last_read_age_s(now_s) if self.state == "SYNC" else None
-        if read_age_s is not None or self.moved_s is None:
-            return read_age_s
-        return now_s - self.moved_s
+        """Time since the table moved last; in SYNC, of the open shard that stands still longest.
+
+        A shard that cannot be read shows although others can (field case P07), and so does one
+        whose records Kafka does not acknowledge.
+        """
+        if self.state == "SYNC":
+            if self.shards:
+                return max(each.progress_age_s(now_s) for each in self.shards.values())
+            if self.last_read_s is not None:
+                return now_s - self.last_read_s
+        return None if self.moved_s is None else now_s - self.moved_s
 
     def row(self, *, task: int, now_s: float, is_blocked: bool) -> dict[str, object]:
         """For people to look at: JSON-able. ``is_blocked``: the task's buffer is full."""
-        age_s, progress_age_s = self.last_read_age_s(now_s), self.progress_age_s(now_s)
-        lag_s = self.lag_s()
-        if lag_s is not None and age_s is not None and age_s > READ_AGE_USUAL_S:
-            lag_s += age_s  # what has not been read cannot be known to be at the tip
+        shards = self.shards.values()
         return {
             "table": self.table,
             "task": task,
             "state": self.state,
-            "reason": self.reason() or ("waiting for Kafka: buffer is full" if is_blocked else ""),
+            "reason": self.reason() or self._waits_for(now_s, is_blocked=is_blocked),
             "topic": self.topic,
             "items_scanned": self.items_scanned,
             "items_estimated": self.items_estimated,
             "records_sent": self.records_sent,
-            "lag_s": None if lag_s is None else round(lag_s, 3),
+            "lag_s": _rounded(self.lag_s(now_s)),
             "shards_open": len(self.shards),
             "shards_waiting": self.shards_waiting,
             "shards_closed": self.shards_closed,
             "gaps": self.gaps,
             "throttles": self.throttles,
-            "last_read_age_s": None if age_s is None else round(age_s, 3),
-            "progress_age_s": None if progress_age_s is None else round(progress_age_s, 3),
+            "last_read_age_s": _rounded(self.last_read_age_s(now_s)),
+            "progress_age_s": _rounded(self.progress_age_s(now_s)),
+            "pause_s": max((each.pause_s for each in shards), default=self.rest_s),
             "scan": None if self.scan is None else self.scan.row(now_s),
         }
+
+    def _waits_for(self, now_s: float, *, is_blocked: bool) -> str:
+        if is_blocked:
+            return "waiting for Kafka: buffer is full"
+        if any(each.unacked_age_s(now_s) > USUAL_S for each in self.shards.values()):
+            return "records that were read are not acknowledged yet"
+        return ""
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
 
 
 @dataclass(frozen=True)
@@ -196,6 +254,15 @@ class TableScope:
     def move(self) -> None:
         """Show that the table makes progress."""
         self.progress.moved_s = self.clock.monotonic()
+
+    async def rest(self, wait_s: float) -> None:
+        """Wait on purpose, which is no standing still."""
+        self.progress.rest_s = wait_s
+        try:
+            await self.clock.sleep(wait_s)
+            self.move()
+        finally:
+            self.progress.rest_s = 0.0
 
     def report_trouble(self, what: str, error: Exception, attempt: int) -> None:
         """Show that something is being retried; logged when it lasts: attempts 4, 8, 16 …"""

@@ -110,3 +110,62 @@ async def test_an_estimate_that_this_life_has_not_asked_for_is_absent_and_not_0(
     await rig.until(lambda: rig.is_in_sync("orders"))
     assert rig.row("orders")["items_estimated"] is None
     await rig.stop()
+
+
+@virtual
+async def test_changes_that_kafka_does_not_acknowledge_are_behind_although_reads_go_on() -> None:
+    account, rig = await followed()
+    rig.acks_held = True
+    account.tables["orders"].put("k", 1)
+    await rig.sleep(STILL_S / 2)
+    row = rig.row("orders")
+    assert float(str(row["last_read_age_s"])) < 5, "the stream is read on"
+    assert float(str(row["lag_s"])) >= STILL_S / 2 - 5
+    assert "not acknowledged" in str(row["reason"])
+    assert not is_degraded(row, STILL_S)
+    await rig.sleep(STILL_S)
+    assert is_degraded(rig.row("orders"), STILL_S)
+    rig.acks_held = False
+    await rig.until(lambda: rig.row("orders")["lag_s"] == 0.0)
+    row = rig.row("orders")
+    assert row["reason"] == ""
+    assert not is_degraded(row, STILL_S)
+    await rig.stop()
+
+
+@virtual
+async def test_a_quiet_table_is_well_however_short_a_standstill_may_be() -> None:
+    account = new_account()
+    account.add_table("orders")
+    rig = Rig(account, {"stream.poll.interval.max.ms": "60000"})
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    oldest_s = 0.0
+    for _ in range(300):
+        await rig.sleep(3)
+        row = rig.row("orders")
+        oldest_s = max(oldest_s, float(str(row["progress_age_s"])))
+        assert not is_degraded(row, 1.0), row
+        assert row["lag_s"] == 0.0
+    assert oldest_s > 50, "the pauses have become long"
+    await rig.stop()
+
+
+@virtual
+async def test_a_table_whose_stream_was_never_read_has_no_last_read_and_stands_still() -> None:
+    account = new_account()
+    account.add_table("orders")
+    rig = Rig(account, {"init.sync.delay.period": "60"})
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "DELAYED")
+    throttle(account, "GetRecords")
+    await rig.until(lambda: rig.state("orders") == "SYNC")
+    await rig.sleep(STILL_S + 60)
+    row = rig.row("orders")
+    assert row["last_read_age_s"] is None
+    assert row["lag_s"] is None
+    assert is_degraded(row, STILL_S)
+    throttle(account)
+    await rig.until(lambda: rig.row("orders")["last_read_age_s"] is not None, within_s=60)
+    assert not is_degraded(rig.row("orders"), STILL_S)
+    await rig.stop()

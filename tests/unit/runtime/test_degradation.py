@@ -24,6 +24,10 @@ from connectd.runtime.degradation import is_degraded, judged
         ({"state": "FAILED"}, True),
         ({"state": "SYNC", "progress_age_s": "long"}, False),
         ({}, False),
+        ({"state": "SYNC", "progress_age_s": 360.0, "pause_s": 120.0}, False),
+        ({"state": "SYNC", "progress_age_s": 360.1, "pause_s": 120.0}, True),
+        ({"state": "SYNC", "progress_age_s": 301, "pause_s": 2.0}, True),
+        ({"state": "SYNC", "progress_age_s": 301, "pause_s": None}, True),
     ],
 )
 def test_a_row_is_judged_by_its_state_and_its_age(row: dict[str, object], expected: bool) -> None:
