@@ -101,6 +101,7 @@ class WorkerMetrics:
             "",
             {
                 "ready": int(not parts.herder.reasons_not_ready()),
+                "connectors_lost": parts.herder.connectors_lost(),
                 "loop_lateness_max_seconds": parts.loop_watch.lateness_max_s(),
                 "polls_in_flight": polls.in_flight,
                 "polls_in_flight_max": polls.in_flight_max,

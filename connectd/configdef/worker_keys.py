@@ -125,6 +125,10 @@ def _internal_topics() -> list[ConfigKey]:
         f"Replicas of the status topic. {created}", _REPLICATION)
     key("internal.topics.automatic.creation.enable", _BOOLEAN, True, _LOW,
         "Whether missing internal topics are created; if not, a missing one is an error.")
+    key("connectd.new.config.topic.allowed", _BOOLEAN, False, _LOW,
+        "Whether a config topic in which nothing was ever written about a connector is meant, "
+        "although the offsets or the status topic knows connectors. If not, the worker is not "
+        "ready until one is created, since the topic may have been deleted; it serves requests.")
     return group.keys
 
 

@@ -314,6 +314,11 @@ class CompactedLog:
         """Whether the brokers answer, as far as the reader has found out."""
         return self._error is None and self._reader is not None and self._reader.is_available
 
+    @property
+    def refusal(self) -> str | None:
+        """See ``tailing.TailReader``."""
+        return None if self._reader is None else self._reader.refusal
+
     def statistics(self) -> LogStatistics:
         """How it stands."""
         positions = tuple(self._positions[each] for each in sorted(self._positions))

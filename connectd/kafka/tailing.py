@@ -119,6 +119,7 @@ class TailReader:
         self._ask_again_at = 0.0
         self._look_around_at = 0.0
         self._misses = 0
+        self._refusal: str | None = None
         limits = {"queued.max.messages.kbytes": str(QUEUED_KIB), **conf}
         try:
             self._consumer = Consumer(clientconf.with_voice(limits, self._voice))
@@ -142,6 +143,11 @@ class TailReader:
     def is_available(self) -> bool:
         """Whether the brokers answer, and know the topic, as far as the client has found out."""
         return self._voice.is_available and not self._misses
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the topic cannot be read although the brokers answer; None: they do not say so."""
+        return self._refusal
 
     # --- thread -----------------------------------------------------------------------------
 
@@ -245,7 +251,15 @@ class TailReader:
         error = known[self._topic].error if self._topic in known else None
         if error is None or error.code() not in _LOST:
             self._misses = 0
+            self._refusal = None
             return
         self._misses += 1
+        self._refusal = _refusal(self._topic, error)
         if self._misses >= MISSES_MAX:
             raise self._lost(f"{error.str()} ({error.name()})", KafkaException(error))
+
+
+def _refusal(topic: str, error: KafkaError) -> str:
+    if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        return f"topic {topic} may not be read any more ({error.name()})"
+    return f"topic {topic} does not exist any more ({error.name()})"

@@ -127,6 +127,9 @@ WORKER: Final = _group("The worker", "connectd_worker", (), (
     ("ready", _G, "0 or 1", "Whether GET /connectd/health/ready says yes.", "readiness"),
     ("tables_degraded", _G, "tables", "Tables on this worker that make no progress.",
      "the rows of all tables"),
+    ("connectors_lost", _G, "connectors", "Connectors that the offsets or the status topic knows, "
+     "while the config topic is new: they do not run. 0 once a connector is created.",
+     "the three topics, at start"),
     ("loop_lateness_max_seconds", _G, "s", "How late the event loop was at worst, over the window "
      "of metrics.sample.window.ms.", "the pulse of the loop, ten times a second"),
     ("polls_in_flight", _G, "polls", "Polls of streams under way.", "the poll scheduler"),
@@ -137,8 +140,9 @@ WORKER: Final = _group("The worker", "connectd_worker", (), (
 ))
 
 KAFKA: Final = _group("Kafka as the worker sees it", "connectd_kafka", ("client",), (
-    ("available", _G, "0 or 1", "Whether the brokers answer: configs, offsets and statuses are the "
-     "readers of the internal topics, producers those of connectors.", "the clients"),
+    ("available", _G, "0 or 1", "Whether the brokers answer, and know the topic: configs, offsets "
+     "and statuses are the readers of the internal topics, producers those of connectors.",
+     "the clients"),
 ))
 
 PRODUCER: Final = _group("Producers", "connectd_producer", ("client_id",), (

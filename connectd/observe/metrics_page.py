@@ -52,7 +52,8 @@ starts, 500 if it does not answer | clients of Kafka Connect |
 | `/connectd/health/live` | 200 as long as the event loop turns, no answer otherwise | liveness \
 probes |
 | `/connectd/health/ready` | 200, or 503 with reasons: internal topics are not read yet, the \
-brokers do not answer, or a topic of the worker is gone | readiness and startup probes |
+brokers do not answer, a topic of the worker is gone, or the config topic is new while the offsets \
+or the status topic knows connectors | readiness and startup probes |
 
 The probes ask for no login and name no connector. A table that makes no progress for
 `connectd.table.degraded.ms` makes nothing unready: it is `degraded` in its row

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from connectd.stores import protocols
+
 PROBE_DEADLINE_S = 10.0
 
 
@@ -44,6 +46,15 @@ class Readiness:
     def is_ready(self) -> bool:
         """Whether requests may come here."""
         return not self.reasons
+
+
+def reason_of(name: str, store: protocols.Store) -> str | None:
+    """Why a worker with that store is not ready; None: the store is no reason."""
+    if store.is_available:
+        return None
+    if store.refusal is not None:
+        return f"The reader of the {name} topic cannot go on: {store.refusal}."
+    return f"Kafka does not answer the reader of the {name} topic."
 
 
 def judge(*, answered: bool, was_ready: bool, sentence: str) -> Health:

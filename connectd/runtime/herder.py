@@ -34,6 +34,7 @@ from connectd.runtime.effects import Effects
 from connectd.runtime.health import Readiness
 from connectd.runtime.internal import InternalRequests
 from connectd.runtime.loggers import Loggers
+from connectd.runtime.lost_configs import LostConfigs
 from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
 from connectd.runtime.metering import Metering
@@ -84,6 +85,7 @@ class HerderSettings:
     allows_topic_reset: bool = True
     session_keys: SessionKeySettings | None = None
     table_still_s: float = degradation.STILL_S
+    allows_new_config_topic: bool = False
     manners: Manners = DISTRIBUTED
 
 
@@ -165,6 +167,7 @@ class Herder:
         self.metering = Metering(
             worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
         )
+        self._lost_configs = LostConfigs(configs, is_meant=settings.allows_new_config_topic)
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
@@ -208,6 +211,7 @@ class Herder:
             await stores.statuses.open()
             await stores.configs.open()
             await stores.offsets.open()
+            await self._lost_configs.look(stores.offsets, stores.statuses)
         with stages.stage("ensuring membership in the cluster"):
             await self._membership.join(stores.configs.snapshot())
         snapshot = stores.configs.snapshot()
@@ -329,20 +333,20 @@ class Herder:
             return ("The worker is ending.",)
         if not gate.was_opened:
             return (f"Worker is still starting up. {gate.stages.sentence()}".strip(),)
-        return tuple(
-            f"Kafka does not answer the reader of the {name} topic."
-            for name, is_available in self.stores_available().items()
-            if not is_available
-        )
+        reasons = [health.reason_of(name, store) for name, store in self._named_stores().items()]
+        return tuple(filter(None, (self._lost_configs.reason(), *reasons)))
 
     def stores_available(self) -> Mapping[str, bool]:
         """Whether what the stores stand on answers, by what they keep."""
+        return {name: store.is_available for name, store in self._named_stores().items()}
+
+    def connectors_lost(self) -> int:
+        """How many connectors only other topics than that of configs know; see ``lost_configs``."""
+        return self._lost_configs.connectors
+
+    def _named_stores(self) -> Mapping[str, protocols.Store]:
         stores = self._stores
-        return {
-            "configs": stores.configs.is_available,
-            "offsets": stores.offsets.is_available,
-            "statuses": stores.statuses.is_available,
-        }
+        return {"configs": stores.configs, "offsets": stores.offsets, "statuses": stores.statuses}
 
     async def reset_topics(self, connector: str) -> None:
         """Forget the active topics of a connector; what is written to comes back."""

@@ -137,6 +137,15 @@ class ConfigLog:
         # had task records, and every later commit is then a new generation.
         self._deferred: dict[str, dict[int, Config]] = {}
         self._session_key: SessionKey | None = None
+        self._untouched = 0
+        self._is_touched = False
+
+    def is_untouched(self, end: int) -> bool:
+        """Whether nothing about a connector was written before that offset, the end of the topic.
+
+        False where records are missing: nobody knows any more what they were about.
+        """
+        return not self._is_touched and self._untouched == end
 
     def snapshot(self) -> ClusterConfigState:
         """An immutable picture of what has been applied."""
@@ -154,6 +163,8 @@ class ConfigLog:
 
     def apply(self, key: bytes | None, value: bytes | None, offset: int) -> Applied:
         """Take in one record; ``offset`` is its place in the topic."""
+        self._untouched += 1
+        self._is_touched |= not _is_of_the_cluster(key)
         try:
             name = _text(key)
             outcome = self._dispatch(name, None if value is None else _object(value))
@@ -276,6 +287,11 @@ def _on_logger(namespace: str, value: Mapping[str, object] | None) -> Applied:
     if not isinstance(level, str):
         return Applied(skipped=f"level of logger {namespace} is {level!r}")
     return Applied(logger=LoggerChange(namespace, level))
+
+
+def _is_of_the_cluster(key: bytes | None) -> bool:
+    """Whether a record is about the workers themselves, who write such unasked."""
+    return key is not None and (key == SESSION_KEY.encode() or key.startswith(_LOGGER.encode()))
 
 
 def _on_restart(connector: str, value: Mapping[str, object] | None) -> Applied:

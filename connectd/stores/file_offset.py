@@ -50,6 +50,8 @@ class FileOffsetStore:
     is_available = True
     """It needs nobody."""
 
+    refusal: str | None = None
+
     def __init__(self, name: str | Path, *, write_deadline_s: float) -> None:
         """``write_deadline_s`` is the worker's ``offset.flush.timeout.ms``."""
         self._file = OffsetFile(name)
@@ -106,6 +108,16 @@ class FileOffsetStore:
                     partitions[key] = entry.partition
         found = ((partition, self._offset(key)) for key, partition in partitions.items())
         return {partition: offset for partition, offset in found if offset is not None}
+
+    def connectors(self) -> frozenset[str]:
+        """See ``protocols.OffsetStore``."""
+        unwritten = (
+            entry.connector
+            for version in self._unwritten()
+            for entry in version.entries.values()
+            if entry.offset is not None
+        )
+        return self._table.connectors().union(unwritten)
 
     def _offset(self, key: bytes) -> SourceOffset | None:
         for version in self._unwritten():

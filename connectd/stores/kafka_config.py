@@ -76,6 +76,13 @@ class KafkaConfigStore(KafkaStore):
         """See ``protocols.ConfigStore``."""
         return self._snapshot
 
+    @property
+    def is_new(self) -> bool:
+        """See ``protocols.ConfigStore``."""
+        return self._is_open and self._config_log.is_untouched(
+            sum(self._log.statistics().positions)
+        )
+
     async def refresh(self) -> ClusterConfigState:
         """See ``protocols.ConfigStore``."""
         await self._read_to_end(self._home.write_deadline_s)

@@ -83,6 +83,11 @@ class KafkaOffsetStore(KafkaStore):
         found = ((partition, self._offset(key)) for key, partition in partitions.items())
         return {partition: offset for partition, offset in found if offset is not None}
 
+    def connectors(self) -> frozenset[str]:
+        """See ``protocols.OffsetStore``."""
+        unread = (entry.connector for entry in self._unread.values() if entry.offset is not None)
+        return self._table.connectors().union(unread)
+
     def _offset(self, key: bytes) -> SourceOffset | None:
         unread = self._unread.get(key)
         return self._table.get(key) if unread is None else unread.offset

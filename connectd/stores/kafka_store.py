@@ -76,6 +76,11 @@ class KafkaStore(ABC):
         """Whether the brokers answer, as far as the reader has found out."""
         return self._log.is_available
 
+    @property
+    def refusal(self) -> str | None:
+        """See ``protocols.Store``."""
+        return self._log.refusal
+
     @abstractmethod
     def _on_records(self, records: Sequence[LogRecord]) -> None:
         """Take in what the topic says; called on the loop, in the topic's order."""

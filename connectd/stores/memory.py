@@ -30,6 +30,11 @@ class MemoryConfigStore:
     is_available = True
     """It needs nobody."""
 
+    refusal: str | None = None
+
+    is_new = False
+    """It always is, and nobody expects otherwise."""
+
     def __init__(self) -> None:
         self.on_change: Callable[[ClusterConfigState], None] | None = None
         self.on_restart: Callable[[RestartRequest], None] | None = None
@@ -119,6 +124,8 @@ class MemoryOffsetStore:
     is_available = True
     """It needs nobody."""
 
+    refusal: str | None = None
+
     def __init__(self) -> None:
         self._values: dict[bytes, bytes] = {}
 
@@ -144,6 +151,10 @@ class MemoryOffsetStore:
                 found[partition] = offset
         return found
 
+    def connectors(self) -> frozenset[str]:
+        owners = (offset_format.decode_key(key) for key in self._values)
+        return frozenset(owner for owner, partition in owners if partition is not None)
+
     async def put(
         self, connector: str, offsets: Mapping[SourcePartition, SourceOffset | None]
     ) -> None:
@@ -164,6 +175,8 @@ class MemoryStatusStore:
 
     is_available = True
     """It needs nobody."""
+
+    refusal: str | None = None
 
     def __init__(self) -> None:
         self._table = StatusTable()

@@ -41,6 +41,10 @@ class OffsetTable:
         """A new mapping of a connector's serialised keys to its partitions."""
         return dict(self._partitions.get(connector, {}))
 
+    def connectors(self) -> frozenset[str]:
+        """Connectors that have an offset."""
+        return frozenset(self._partitions)
+
     def _remove(self, connector: str, key: bytes) -> None:
         self._offsets.pop(key, None)
         partitions = self._partitions.get(connector, {})

@@ -44,6 +44,11 @@ class Store(Protocol):
         """Whether it is open, and what it stands on answers, as far as is known without asking."""
         ...
 
+    @property
+    def refusal(self) -> str | None:
+        """Why it is not available although what it stands on answers; None: that is not so."""
+        ...
+
 
 class ConfigStore(Store, Protocol):
     """Connector configs, task configs and target states (spec kafka-connect C.2).
@@ -59,6 +64,14 @@ class ConfigStore(Store, Protocol):
 
     def snapshot(self) -> ClusterConfigState:
         """The latest picture."""
+        ...
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing about any connector was written since the home was made.
+
+        False where that is not known, or means nothing: a home that keeps nothing is always new.
+        """
         ...
 
     async def refresh(self) -> ClusterConfigState:
@@ -109,6 +122,10 @@ class OffsetStore(Store, Protocol):
 
     def all(self, connector: str) -> Mapping[SourcePartition, SourceOffset]:
         """Every partition of a connector with its offset, as last read."""
+        ...
+
+    def connectors(self) -> frozenset[str]:
+        """Connectors that have offsets, as last read or put."""
         ...
 
     async def put(

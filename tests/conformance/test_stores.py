@@ -125,6 +125,21 @@ class TestConfigStore:
 
         use(stores.config, work)
 
+    def test_one_that_held_a_connector_is_never_new_again(self, stores: Stores) -> None:
+        async def write(store: ConfigStore) -> None:
+            await store.put_session_key(SessionKey(b"k" * 32, "HmacSHA256", 1))
+            # One that keeps nothing is always new, which means nothing.
+            assert store.is_new is not isinstance(store, MemoryConfigStore)
+            await store.put_connector("s", CONFIG)
+            assert not store.is_new
+            await store.delete_connector("s")
+
+        async def look(store: ConfigStore) -> None:
+            assert not store.is_new
+
+        use(stores.config, write)
+        use(stores.config, look)
+
     @pytest.mark.parametrize("target", list(TargetState))
     def test_target_states(self, stores: Stores, target: TargetState) -> None:
         async def work(store: ConfigStore) -> None:
@@ -314,6 +329,10 @@ class TestOffsetStore:
             await store.refresh()
             for number in range(20):
                 assert store.all(f"c-{number}") == {PARTITION: {"n": number}, OTHER: {"n": -number}}
+            assert store.connectors() == {f"c-{number}" for number in range(20)}
+            await store.put("c-7", {PARTITION: None, OTHER: None})
+            await store.refresh()
+            assert store.connectors() == {f"c-{number}" for number in range(20) if number != 7}
 
         use(stores.offset, work)
 

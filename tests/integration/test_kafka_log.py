@@ -101,6 +101,7 @@ def test_a_topic_that_disappears_fails_the_log_loudly(
             await asyncio.sleep(0.02)
         was_available.append(owner.log.is_available)
         assert was_available == [True, False]
+        assert str(owner.log.refusal).startswith(f"topic {topic} does not exist any more (")
         with pytest.raises(WorkerError, match="the worker cannot go on without it"):
             await owner.log.read_to_end(DEADLINE_S)
         with pytest.raises(WorkerError):

@@ -167,3 +167,39 @@ def test_positions_that_cannot_be_written_any_more_show_at_their_table(
         rig.wait(lambda: "offsets are not committed" in rig.row("t")["reason"], "a word about it")
         assert topic in rig.row("t")["reason"]
         assert rig.worker.sigterm() == 3
+
+
+@pytest.mark.kafka("exact")
+def test_a_config_topic_that_was_deleted_is_told_until_its_connectors_are_created_again(
+    kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path
+) -> None:
+    """The worker would be ready, with nothing to do, and every pipeline would stand still."""
+    with Rig(kafka_broker, kafka_prefix, tmp_path) as rig:
+        rig.create_table("t", items=2)
+        rig.create()
+        rig.wait_following("t")
+        rig.wait_equal("t")
+        assert rig.worker.sigterm() == 0
+        topic = f"{rig.prefix}connect-configs"
+        admin = kafka_broker.admin()
+        admin.delete_topics([topic])[topic].result(ADMIN_DEADLINE_S)
+
+        for life in (1, 2):  # a restart does not settle it
+            rig.worker.start()
+            assert rig.expect(200, "GET", "/connectors").body == []
+            answer = rig.expect(503, "GET", "/connectd/health/ready")
+            (reason,) = answer.body["reasons"]
+            assert reason.startswith("The config topic is new, but the offsets or status topic")
+            assert "knows connectors (1), which do not run" in reason, life
+            if life == 1:
+                assert rig.worker.sigterm() == 0
+        told = [line for line in rig.log_lines() if line["event"].startswith("config topic is new")]
+        assert [(line["level"], line["connectors"]) for line in told] == [("error", ["c"])] * 2
+
+        rig.create()
+
+        rig.expect(200, "GET", "/connectd/health/ready")
+        rig.wait_following("t")
+        rig.put("t", 5)
+        rig.wait_equal("t")
+        assert sorted(rig.ops("t")) == ["c", "r", "r"], "it went on where it was"

@@ -9,17 +9,25 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
 
 from connectd.configdef import rest_login
 from connectd.configdef.worker import WorkerConfig
+from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
+from connectd.model.record import SourcePartition
+from connectd.model.states import State
+from connectd.model.status import Status
 from connectd.observe.metrics import Exposition
 from connectd.rest.api import create_admin_api, create_api
+from connectd.runtime.herder import HerderSettings
+from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.asgi_client import AsgiClient
 from tests.kit.control_plane import WORKER_PROPERTIES, Plane, control_plane
 from tests.kit.virtual import virtual
 
 Labels = dict[str, str]
+Stores = tuple[MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore]
 
 
 class OfHerder:
@@ -242,6 +250,74 @@ async def test_a_worker_whose_brokers_do_not_answer_is_not_ready_until_they_do(s
         assert (await plane.client.get("/health")).status == 200  # KIP-1017: it handles requests
         getattr(plane, store).is_available = True
         assert (await plane.client.get("/connectd/health/ready")).status == 200
+
+
+@virtual
+async def test_a_worker_whose_topic_has_gone_does_not_say_that_kafka_is_away() -> None:
+    async with control_plane() as plane:
+        plane.configs.is_available = False
+        plane.configs.refusal = "topic connect-configs does not exist any more"
+        answer = await plane.client.get("/connectd/health/ready")
+        assert (answer.status, answer.json()["reasons"]) == (
+            503,
+            [
+                "The reader of the configs topic cannot go on: topic connect-configs does not "
+                "exist any more."
+            ],
+        )
+
+
+async def _remembered(name: str = "orders") -> Stores:
+    """What is left when the config topic is made anew: offsets, and a status."""
+    configs, offsets, statuses = MemoryConfigStore(), MemoryOffsetStore(), MemoryStatusStore()
+    configs.is_new = True
+    await offsets.put(name, {SourcePartition((("table_name", "t"),)): {"n": 1}})
+    statuses.put_connector("other", Status(State.RUNNING, "w:8083", 1, None))
+    return configs, offsets, statuses
+
+
+@virtual
+async def test_a_worker_with_a_new_config_topic_beside_old_ones_is_not_ready_but_serves() -> None:
+    stores = await _remembered()
+    configs = stores[0]
+    with capture_logs() as lines:
+        async with control_plane(stores=stores) as plane:
+            answer = await plane.client.get("/connectd/health/ready")
+            assert answer.status == 503
+            (reason,) = answer.json()["reasons"]
+            assert "knows connectors (2)" in reason
+            assert "config.storage.topic" in reason
+            assert "orders" not in reason  # answered without a login
+            assert plane.herder.connectors_lost() == 2
+            assert (await plane.client.get("/health")).status == 200
+            await plane.create("orders")
+            configs.is_new = False  # as the store says from then on
+            assert (await plane.client.get("/connectd/health/ready")).status == 200
+            assert plane.herder.connectors_lost() == 0
+    (told,) = [line for line in lines if line["log_level"] == "error"]
+    assert told["connectors"] == ["orders", "other"]
+
+
+@pytest.mark.parametrize("case", ["allowed", "not new", "nothing is remembered", "read meanwhile"])
+@virtual
+async def test_a_new_config_topic_may_be_meant_or_be_none(case: str) -> None:
+    stores = await _remembered()
+    configs = stores[0]
+    settings = HerderSettings(allows_new_config_topic=case == "allowed")
+    if case == "not new":
+        configs.is_new = False
+    if case == "nothing is remembered":
+        stores = (configs, MemoryOffsetStore(), MemoryStatusStore())
+    if case == "read meanwhile":
+
+        async def refresh() -> ClusterConfigState:
+            configs.is_new = False
+            return configs.snapshot()
+
+        configs.refresh = refresh  # type: ignore[method-assign]
+    async with control_plane(stores=stores, settings=settings) as plane:
+        assert (await plane.client.get("/connectd/health/ready")).status == 200
+        assert plane.herder.connectors_lost() == 0
 
 
 @virtual

@@ -256,3 +256,35 @@ def test_levels_of_loggers_are_handed_over_and_leave_no_trace() -> None:
     assert applied == Applied(logger=LoggerChange("connectd.rest", "DEBUG"))
     assert reader.feed("logger-cluster-x", b'{"level":5}').skipped == "level of logger x is 5"
     assert reader.feed("logger-cluster-x", None) == Applied()
+
+
+def test_a_topic_with_nothing_but_what_workers_write_unasked_was_never_touched() -> None:
+    log = ConfigLog()
+    assert log.is_untouched(0)
+    key = config_log.session_key_value(SessionKey(b"k" * 32, "HmacSHA256", 1))
+    log.apply(config_log.SESSION_KEY.encode(), key, 0)
+    log.apply(config_log.logger_key("root").encode(), config_log.logger_value("DEBUG"), 1)
+    assert log.is_untouched(2)
+    assert not log.is_untouched(3), "records are missing: nobody knows what they were about"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        config_log.connector_key("c").encode(),
+        config_log.target_key("c").encode(),
+        b"task-c-0",
+        b"commit-c",
+        b"restart-connector-c",
+        b"tasks-fencing-c",
+        b"left by somebody",
+        b"\xff",
+        None,
+    ],
+)
+def test_a_topic_with_any_other_record_was_touched_and_also_by_a_tombstone(
+    key: bytes | None,
+) -> None:
+    log = ConfigLog()
+    log.apply(key, None, 0)
+    assert not log.is_untouched(1)
