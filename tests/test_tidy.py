@@ -21,6 +21,7 @@ CATCHES_EVERYTHING = {
     # Why each may catch Exception: it is a boundary that must go on, and it passes the error on.
     "connectd/runtime/": "the boundary of connectors and tasks: any failure becomes a status",
     "connectd/rest/errors.py": "the boundary of HTTP: any failure becomes an answer",
+    "connectd/kafka/admin_keeper.py": "the clients' thread: one of them must not end it for others",
     "connectd/kafka/producer.py": "a page's owner: its failure must not hold back other answers",
     "connectd/kafka/sending.py": "the producer's thread: any failure is delivered to the loop",
     "connectd/kafka/log.py": "a log's owner: its failure ends the worker, with a word",

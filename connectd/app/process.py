@@ -46,7 +46,6 @@ from connectd.errors import (
 )
 from connectd.kafka.admin import KafkaAdmin
 from connectd.kafka.pool import ProducerPool
-from connectd.kafka.voice import ClientVoice
 from connectd.observe import tracing
 from connectd.plugins import containment, spi
 from connectd.plugins.internal_topics import InternalTopics
@@ -188,10 +187,7 @@ class WorkerApp:
     async def _find_broker(self) -> None:
         wait_s, servers = self._config.broker_wait_s, ", ".join(self._config.bootstrap_servers)
         client_id = self._ground.client_id("shared-admin")
-        voice = ClientVoice(client_id)
-        admin = KafkaAdmin(
-            self._config.client_config(), client_id=client_id, clock=self._clock, voice=voice
-        )
+        admin = KafkaAdmin(self._config.client_config(), client_id=client_id, clock=self._clock)
         try:
             self._cluster_id = await admin.cluster_id(min(_BROKER_QUIET_S, wait_s))
             return
@@ -200,12 +196,12 @@ class WorkerApp:
                 "no Kafka broker answers yet, waiting",
                 bootstrap_servers=servers,
                 deadline_s=wait_s,
-                error=voice.trouble or str(error),
+                error=admin.trouble or str(error),
             )
         try:
             self._cluster_id = await admin.wait_broker(max(0.0, wait_s - _BROKER_QUIET_S))
         except RetriableError as error:
-            reason = f". {voice.trouble}" if voice.trouble else ""
+            reason = f". {admin.trouble}" if admin.trouble else ""
             raise WorkerError(
                 f"no Kafka broker answered within {wait_s:g} s (default.api.timeout.ms); check "
                 f"bootstrap.servers ({servers}) and the network{reason}"

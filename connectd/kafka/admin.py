@@ -1,13 +1,18 @@
 """Topics and cluster: create, describe, end offsets; waiting for a broker.
 
 ``KafkaAdmin`` wraps one AdminClient. Its calls return futures that librdkafka resolves from a
-thread of its own; they are awaited on the loop, each with a deadline. The client is kept in the
-object for as long as anybody awaits: one that is collected earlier takes its answers with it.
+thread of its own; they are awaited on the loop, each with a deadline. The client belongs to the
+keeper (``admin_keeper``), which does not let go of it before all of them are resolved.
+
+What is not to be called here is ``describe_cluster``: when the answer names no broker, librdkafka
+finds that it has no result, and aborts the process. Brokers answer so for a moment when all of them
+were silent for longer than their session, and when they start.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -22,6 +27,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but not marked so
     AdminClient,
+    ClusterMetadata,
     ConfigResource,
     NewTopic,
     OffsetSpec,
@@ -37,10 +43,12 @@ from connectd.errors import (
     BrokerUnavailableError,
     ConfigError,
     ConflictError,
+    ConnectdError,
     NotFoundError,
     RetriableError,
 )
 from connectd.kafka import clientconf, errors
+from connectd.kafka.admin_keeper import KEEPER
 from connectd.kafka.clientconf import Settings
 from connectd.kafka.voice import ClientVoice
 
@@ -48,6 +56,9 @@ T = TypeVar("T")
 
 ATTEMPT_S = 5.0
 """One question to a broker that may be away; asked again until the caller's deadline."""
+
+ANY_TOPIC = "__consumer_offsets"
+"""Named where the answer must be about some topic; it need not exist, nor be visible."""
 
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
@@ -107,34 +118,32 @@ class SharedAdmins:
 class KafkaAdmin:
     """See the module's docstring; used on one event loop."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        client_id: str,
-        clock: Clock,
-        voice: ClientVoice | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, *, client_id: str, clock: Clock) -> None:
         """Create the client; nothing is connected yet.
-
-        ``voice`` hears why brokers do not answer, whenever ``cluster_id`` was not answered. It is
-        for a client of short life: what is not asked for piles up in memory.
 
         Raises:
             ConfigError: librdkafka does not accept the settings.
         """
         conf = clientconf.admin_conf(settings, client_id=client_id)
-        conf["log_level"] = 0  # nobody polls this client: what it says would pile up in memory
-        if voice is not None:
-            conf["error_cb"] = voice.on_error
-        self._voice = voice
+        self._voice = ClientVoice(client_id, is_quiet=True)
+        # Its log would say, several times a second, what the callback says too.
+        conf |= {"log_level": 0, "error_cb": self._voice.on_error}
         try:
             self._client = AdminClient(conf)
         except KafkaException as error:
             raise ConfigError(
                 f"creating an admin client: {errors.kafka_error(error).str()}"
             ) from error
+        self._kept = KEEPER.keep(self._client, self)
         self._clock = clock
+
+    @property
+    def trouble(self) -> str:
+        """Why the brokers do not answer, in librdkafka's words; empty: they do, or nothing heard.
+
+        The errors of unanswered questions have it in their message.
+        """
+        return self._voice.trouble
 
     async def wait_broker(self, deadline_s: float) -> str:
         """Wait until a broker answers; returns the id of the cluster.
@@ -152,23 +161,22 @@ class KafkaAdmin:
                 if left_s <= RETRY_S:
                     raise BrokerUnavailableError(
                         f"waiting for a Kafka broker: none answered within {deadline_s:g} s; check "
-                        "that the brokers run and that bootstrap.servers reaches them"
+                        f"that the brokers run and that bootstrap.servers reaches them{self._why()}"
                     ) from error
             await self._clock.sleep(RETRY_S)
 
     async def cluster_id(self, deadline_s: float) -> str:
-        """The id of the cluster.
+        """The id of the cluster, as soon as a broker of it is ready to serve.
 
         Raises:
-            RetriableError: no answer in time.
+            RetriableError: no answer in time, or none is.
         """
-        asked = self._client.describe_cluster(request_timeout=deadline_s)
-        try:
-            answer = await self._answer(asked, "describing the cluster", deadline_s)
-        except RetriableError:
-            if self._voice is not None:
-                self._client.poll(0)
-            raise
+        asked = _metadata(self._client, deadline_s)
+        answer = await self._answer(asked, "asking for the cluster", deadline_s)
+        if not answer.brokers:
+            raise BrokerUnavailableError(
+                "asking for the cluster: the broker that answered knows of none that is ready"
+            )
         return str(answer.cluster_id)
 
     async def create(self, spec: TopicSpec, deadline_s: float) -> bool:
@@ -267,10 +275,47 @@ class KafkaAdmin:
         }
 
     async def _answer(self, future: Future[T], doing: str, deadline_s: float) -> T:
+        self._kept.expect(future)
+        # Shielded: librdkafka cannot resolve a future that was cancelled.
+        answer = asyncio.shield(asyncio.wrap_future(future))
         try:
             # librdkafka's own timeout comes first as a rule, and says more.
-            return await asyncio.wait_for(asyncio.wrap_future(future), deadline_s + 1.0)
+            result = await asyncio.wait_for(answer, deadline_s + 1.0)
         except KafkaException as error:
-            raise errors.translate(error, doing) from error
+            raise self._translated(error, doing) from error
         except TimeoutError as error:
-            raise BrokerUnavailableError(f"{doing}: no answer within {deadline_s:g} s") from error
+            self._client.poll(0)
+            raise BrokerUnavailableError(
+                f"{doing}: no answer within {deadline_s:g} s{self._why()}"
+            ) from error
+        self._voice.on_answer()
+        return result
+
+    def _translated(self, error: KafkaException, doing: str) -> ConnectdError:
+        translated = errors.translate(error, doing)
+        if not isinstance(translated, RetriableError):
+            self._voice.on_answer()
+            return translated
+        self._client.poll(0)
+        return type(translated)(f"{translated}{self._why()}")
+
+    def _why(self) -> str:
+        return f". {self.trouble}" if self.trouble else ""
+
+
+def _metadata(client: AdminClient, deadline_s: float) -> Future[ClusterMetadata]:
+    """What a broker says of the cluster and of one topic, which is not created by that.
+
+    confluent_kafka has this as a blocking call alone, so it gets a thread for as long as it takes,
+    one that the end of the process does not wait for.
+    """
+    answer: Future[ClusterMetadata] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(client.list_topics(ANY_TOPIC, timeout=deadline_s))
+        except (KafkaException, RuntimeError) as error:  # raised where somebody waits for it
+            answer.set_exception(error)
+
+    threading.Thread(target=ask, name="kafka-metadata", daemon=True).start()
+    return answer

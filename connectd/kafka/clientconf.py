@@ -125,12 +125,17 @@ def consumer_conf(settings: Settings, *, client_id: str) -> Conf:
 
 
 def admin_conf(settings: Settings, *, client_id: str) -> Conf:
-    """An admin client's configuration.
+    """An admin client's configuration. Asking for a topic never creates it, as in Java's client.
 
     Raises:
         ConfigError: as ``producer_conf``.
     """
-    return {**_RECONNECT, "client.id": client_id, **translate(settings, ClientKind.ADMIN)}
+    return {
+        **_RECONNECT,
+        "client.id": client_id,
+        **translate(settings, ClientKind.ADMIN),
+        "allow.auto.create.topics": "false",
+    }
 
 
 def with_voice(conf: Conf, voice: ClientVoice) -> Conf:

@@ -3,7 +3,7 @@
 librdkafka repeats itself several times a second while a broker is away. Here its log lines go to
 DEBUG, and its error callback becomes two state changes worth a line each: the brokers do not
 answer, and they answer again. ``trouble`` keeps what was heard last, for those who have to say why
-something waits. One ``ClientVoice`` per client; its callbacks run in the thread that polls the
+something waits. One ``ClientVoice`` per client; its callbacks run in the threads that poll the
 client.
 """
 
@@ -29,8 +29,12 @@ _ADVICE = {
 class ClientVoice:
     """Hooks for one client: ``log`` serves as its logger, ``on_error`` as its error callback."""
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client: str, *, is_quiet: bool = False) -> None:
+        """``is_quiet``: the state changes go to DEBUG, since whoever asks hears of the trouble."""
         self._client = client
+        self._warn, self._inform = (
+            (_log.debug, _log.debug) if is_quiet else (_log.warning, _log.info)
+        )
         self.is_available = True
         self._cause = ""
 
@@ -54,7 +58,7 @@ class ClientVoice:
             self._cause = f"{error.str()} ({error.name()})" + (f"; {advice}" if advice else "")
         if error.code() in _AWAY and self.is_available:
             self.is_available = False
-            _log.warning(
+            self._warn(
                 "kafka does not answer, trying again",
                 client=self._client,
                 code=error.name(),
@@ -66,4 +70,4 @@ class ClientVoice:
         self._cause = ""
         if not self.is_available:
             self.is_available = True
-            _log.info("kafka answers again", client=self._client)
+            self._inform("kafka answers again", client=self._client)

@@ -6,10 +6,15 @@ certificate must be told in words, soon, and without any of the secrets that wen
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from connectd.aio.clock import LoopClock
+from connectd.errors import BrokerUnavailableError
+from connectd.kafka.admin import KafkaAdmin, TopicSpec
 from tests.harness.kafka_secured import PLAIN_PASSWORD, SCRAM_PASSWORD, SecuredBroker
 from tests.harness.worker import WorkerProcess
 from tests.integration.worker_rig import Rig
@@ -19,6 +24,7 @@ from tests.security.client_keys import plain, prefixed, scram, trust
 pytestmark = pytest.mark.kafka("exact", "control")
 
 EXIT_DEADLINE_S = 30.0
+ADMIN_S = 3.0
 WRONG_PASSWORD = "wr0ng-passw0rd"
 KEY_PASSWORD = "key-passw0rd"
 SECRETS = (PLAIN_PASSWORD, SCRAM_PASSWORD, WRONG_PASSWORD, KEY_PASSWORD)
@@ -208,3 +214,27 @@ def test_stores_that_cannot_be_read_are_refused_with_what_to_do_instead(
         assert no_secrets_in(log)
     finally:
         worker.close()
+
+
+@pytest.mark.parametrize("login", [plain, scram])
+def test_an_admin_client_with_a_wrong_password_says_so_and_not_that_it_timed_out(
+    secured_broker: SecuredBroker, files: Files, login: Callable[[str, str], dict[str, str]]
+) -> None:
+    settings = {"bootstrap.servers": secured_broker.sasl, **login(WRONG_PASSWORD, files.trusted)}
+
+    async def ask() -> list[str]:
+        admin = KafkaAdmin(settings, client_id="admin", clock=LoopClock())
+        spec = TopicSpec("t", partitions=1, replication_factor=1)
+        questions = (
+            admin.exists("t", ADMIN_S),
+            admin.create(spec, ADMIN_S),
+            admin.wait_broker(ADMIN_S),
+        )
+        answers = await asyncio.gather(*questions, return_exceptions=True)
+        assert all(isinstance(each, BrokerUnavailableError) for each in answers), answers
+        return [str(each) for each in answers]
+
+    for told in asyncio.run(ask()):
+        assert "uthentication" in told
+        assert "check sasl.mechanism, user name and password" in told
+        assert no_secrets_in(told)
