@@ -3,11 +3,12 @@
 Tests on real parts mostly wait, for a broker or for another process; one after the other they leave
 a core idle. So those of the worker on real parts run beside all the others, each share in a pytest
 of its own, with a broker of its own and its own random order. What the second share prints follows
-when the first has ended.
+when the first has ended. What takes long to build is built meanwhile, where both leave time for it.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -22,15 +23,21 @@ SHARES: Final = (
     ("tests", *(f"--ignore={folder}" for folder in REAL_WORKER), "-p", "no:cacheprovider"),
 )
 
+BUILT_AHEAD: Final = "tests.harness.promtool"
+_NICER: Final = 10
+_ROOT: Final = Path(__file__).parents[1]
+
 
 def main() -> int:
     """Run both; the exit code is 0 when both have passed."""
     with tempfile.TemporaryFile() as kept:
+        ahead = _build_ahead()
         second = _start(SHARES[1], kept)
         try:
             codes = [_start(SHARES[0], None).wait(), second.wait()]
-        except KeyboardInterrupt:  # both have got the signal too
+        except KeyboardInterrupt:  # all have got the signal too
             codes = [second.wait(), 1]
+        ahead.wait()
         kept.seek(0)
         sys.stdout.flush()
         sys.stdout.buffer.write(kept.read())
@@ -39,10 +46,21 @@ def main() -> int:
     return int(any(codes))
 
 
+def _build_ahead() -> subprocess.Popen[bytes]:
+    """Tests that come too early wait for it; a failure is theirs to tell."""
+    return subprocess.Popen(
+        [sys.executable, "-m", BUILT_AHEAD],
+        cwd=_ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: os.nice(_NICER),
+    )
+
+
 def _start(share: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", *share],
-        cwd=Path(__file__).parents[1],
+        cwd=_ROOT,
         stdout=output,
         stderr=None if output is None else subprocess.STDOUT,
     )
