@@ -33,7 +33,7 @@ _PLACES: Final = re.compile(r"(?<![\w.$}/])/(?=(?:opt|etc|src|wheels(?:-spark)?)
 _LEFT_OUT: Final = ("PIP_NO_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
 """Variables of the image: here, what is fetched and compiled is kept for the next time."""
 
-_ADDED: Final = {"PIP_NO_COMPILE": "1"}
+_ADDED: Final = {"PIP_NO_COMPILE": "0"}  # pip reads it as the value of "compile"
 """Modules are compiled when they are loaded; all of them would take as long as all the rest."""
 
 BASE_PYTHON: Final = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
