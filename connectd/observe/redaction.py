@@ -11,6 +11,7 @@ line shows is bounded as well: length of texts, depth and size of containers.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import threading
@@ -23,6 +24,7 @@ HIDDEN: Final = "[hidden]"
 
 SECRETS_MAX: Final = 2_000  # spellings; a few per connector; beyond it the oldest is forgotten
 SECRET_LENGTH_MIN: Final = 4  # a shorter one matches by chance and would shred every line
+NAMES_MAX: Final = 4_096  # whose judgement is kept: the same few fields are asked about for ever
 TEXT_LENGTH_MAX: Final = 32_768  # characters; a deep Python trace has about 10,000
 ENTRIES_MAX: Final = 200
 DEPTH_MAX: Final = 6
@@ -51,6 +53,7 @@ _secrets: dict[str, None] = {}
 _longest_first: tuple[str, ...] | None = ()
 
 
+@functools.lru_cache(NAMES_MAX)
 def is_secret_name(name: str) -> bool:
     """Whether a key or field of that name is likely to hold a secret."""
     return _SECRET_NAME.search(name) is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from connectd.errors import ConfigError, FatalTaskError
 from connectd.model.cluster import Config
@@ -16,6 +16,12 @@ from connectd.model.record import Emission, RecordBatch, Seal, SourcePartition
 from connectd.plugins import spi
 
 T = TypeVar("T")
+
+ROW_DEPTH_MAX: Final = 2
+"""Levels of dicts in a row, as ``scan`` is one; deeper ones are shown as texts."""
+
+_NUMBER_MAX: Final = float(2**63)
+"""Beyond it, and for NaN, there is nothing that all readers of JSON agree upon."""
 
 
 def wrong(method: str, found: object, expected: str) -> FatalTaskError:
@@ -77,6 +83,55 @@ def configs(method: str, computed: object) -> Sequence[Config]:
                     f"{method} gave {name!r} with {_kind(value)}, expected {expected}"
                 )
     return computed
+
+
+def rows(method: str, told: object) -> Sequence[Mapping[str, object]]:
+    """What ``tables`` gives, as values that can be shown: JSON types, and texts that are Unicode.
+
+    Numbers that are none become None, and what is of another type its text.
+
+    Raises:
+        FatalTaskError: it is something else than rows.
+    """
+    expected = "a list of dicts with texts as keys"
+    if not isinstance(told, Sequence) or isinstance(told, str):
+        raise wrong(method, told, expected)
+    return [_shown_row(method, each, expected, ROW_DEPTH_MAX) for each in told]
+
+
+def _shown_row(method: str, row: object, expected: str, depth: int) -> dict[str, object]:
+    if not isinstance(row, Mapping):
+        raise FatalTaskError(f"{method} gave a list with {_kind(row)}, expected {expected}")
+    shown: dict[str, object] = {}
+    for name, value in row.items():
+        if not isinstance(name, str):
+            raise FatalTaskError(f"{method} gave a row with {_kind(name)}, expected {expected}")
+        if value is None or isinstance(value, bool):
+            shown[name] = value
+        elif isinstance(value, int | float):
+            shown[name] = value if -_NUMBER_MAX < value < _NUMBER_MAX else None
+        elif isinstance(value, Mapping) and depth:
+            shown[name] = _shown_row(method, value, expected, depth - 1)
+        else:
+            text = str(value)
+            is_plain = text.isascii()
+            shown[name] = text if is_plain else text.encode(errors="replace").decode()
+    return shown
+
+
+def fill(method: str, told: object) -> spi.BufferFill | None:
+    """What ``buffer`` gives.
+
+    Raises:
+        FatalTaskError: it is something else than how full a buffer is.
+    """
+    if told is None:
+        return None
+    if not isinstance(told, spi.BufferFill) or not all(
+        isinstance(each, int) for each in (told.taken, told.places)
+    ):
+        raise wrong(method, told, "BufferFill with two numbers, or None")
+    return told
 
 
 def provided(method: str, found: object) -> spi.ProvidedValues:

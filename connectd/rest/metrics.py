@@ -3,6 +3,9 @@
 Behind the login like everything else, since it names connectors and tables; Prometheus can log in,
 and ``connectd.rest.basic.auth.public.paths`` can open it. On listeners of /admin it is served too,
 without a login, as all that is there.
+
+There is one format, and it is given to everybody, as JMX exporters do: a scraper that would rather
+have OpenMetrics reads it by its content type.
 """
 
 from __future__ import annotations
@@ -41,4 +44,4 @@ def routes(source: MetricsSource) -> list[Route]:
     async def get_metrics(request: Request) -> Response:
         return Response(await source.text(), headers={"Content-Type": CONTENT_TYPE})
 
-    return [resource(PATH, {"GET": get_metrics}, media_type="text/plain")]
+    return [resource(PATH, {"GET": get_metrics}, media_type=None)]

@@ -44,11 +44,12 @@ def resource(
     handlers: Mapping[str, Handler],
     *,
     any_type: Collection[str] = (),
-    media_type: str = _JSON,
+    media_type: str | None = _JSON,
 ) -> Route:
     """A path with its methods; HEAD comes with GET, OPTIONS with all.
 
     ``any_type`` are methods whose bodies may have any type; ``media_type`` is that of the answers.
+    None: they are given whatever the client accepts.
     """
     return Route(path, _Resource(handlers, frozenset(any_type), media_type))
 
@@ -63,7 +64,7 @@ class _Resource:
     """An ASGI application for one path."""
 
     def __init__(
-        self, handlers: Mapping[str, Handler], any_type: Collection[str], media_type: str
+        self, handlers: Mapping[str, Handler], any_type: Collection[str], media_type: str | None
     ) -> None:
         self.methods = tuple(handlers)
         self._handlers = dict(handlers)
@@ -104,7 +105,7 @@ class _Resource:
                 return plain_error(HTTPStatus.BAD_REQUEST)
             if media != _JSON:
                 return plain_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        if not _accepts(request, self._media_type):
+        if self._media_type is not None and not _accepts(request, self._media_type):
             return plain_error(HTTPStatus.NOT_ACCEPTABLE)
         return None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from connectd.rest.resource import connector_of, json_response, resource
+from connectd.rest.resource import connector_of, resource
 from connectd.runtime.herder import Herder
 
 
@@ -15,6 +16,8 @@ def routes(herder: Herder) -> list[Route]:
 
     async def get_tables(request: Request) -> Response:
         rows = await herder.tables(connector_of(request))
-        return json_response({"tables": [dict(row) for row in rows]})
+        # Not by the encoder of the other answers: with 1,000 tables it takes as long as all else.
+        body = orjson.dumps({"tables": rows})
+        return Response(body, media_type="application/json")
 
     return [resource("/connectd/connectors/{name}/tables", {"GET": get_tables})]

@@ -310,7 +310,7 @@ class ConnectorLife:
         if self._instance is None or self._pen.state is not State.RUNNING:
             return ()
         with foreign(f"asking {self._title} for its tables"):
-            return self._instance.tables()
+            return answers.rows(self._method("tables"), self._instance.tables())
 
     # -- the stop ladder ------------------------------------------------------------------------
 

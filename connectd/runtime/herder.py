@@ -56,6 +56,9 @@ _TICK_MAX_S = 30.0
 
 _STATUS_FLUSH_S = 5.0
 
+_BREATH_TABLES = 100
+"""Tables that are shown without giving way to others: some milliseconds."""
+
 
 @dataclass(frozen=True)
 class Stores:
@@ -361,5 +364,9 @@ class Herder:
         """
         async with self._gate.request():
             self.views.info_of(self._stores.configs.snapshot(), connector)
-            still_s = self.settings.table_still_s
-            return [degradation.judged(row, still_s) for row in self._worker.tables(connector)]
+            shown = []
+            for number, row in enumerate(self._worker.tables(connector)):
+                if number % _BREATH_TABLES == 0:
+                    await asyncio.sleep(0)
+                shown.append(degradation.judged(row, self.settings.table_still_s))
+            return shown

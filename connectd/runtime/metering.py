@@ -19,7 +19,7 @@ from connectd.aio import clock as clocks
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.observe import metrics_connect, metrics_own
-from connectd.observe.metrics import Exposition, Value, label_text
+from connectd.observe.metrics import Exposition, Numbers, Value, label_text
 from connectd.runtime import degradation
 from connectd.runtime.connector_life import ConnectorLife
 from connectd.runtime.membership import Membership
@@ -177,7 +177,7 @@ class Metering:
             1,
         )
         labels = label_text(connector=task.connector, task=task.task)
-        for group, numbers in life.metrics().items():
+        for group, numbers in _numbers_told(life).items():
             exposition.add_all(group, labels, numbers)
         counts = {
             "restarts_total": self._worker.starts.restarts(task),
@@ -258,6 +258,14 @@ def _numbers(row: _Row, members: Mapping[str, str]) -> dict[str, Value]:
         if isinstance(value, int | float):
             found[name] = value
     return found
+
+
+def _numbers_told(life: TaskLife) -> Numbers:
+    try:
+        return life.metrics()
+    except Exception as error:
+        _log.warning("a plugin does not tell of itself", subject=life.name, error=repr(error))
+        return {}
 
 
 def _rows(supervisor: Supervisor) -> Iterator[tuple[str, _Row]]:

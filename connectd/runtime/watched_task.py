@@ -58,9 +58,9 @@ class WatchedTask:
         if not isinstance(self._task, spi.HasBuffer):
             return None
         with foreign(f"asking {self._title} for its buffer"):
-            return self._task.buffer()
+            return answers.fill(f"{self._class}.buffer", self._task.buffer())
 
     def tables(self) -> Sequence[Mapping[str, object]]:
         """See ``spi.SourceTask``."""
         with foreign(f"asking {self._title} for its tables"):
-            return self._task.tables()
+            return answers.rows(f"{self._class}.tables", self._task.tables())

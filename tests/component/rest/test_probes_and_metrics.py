@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from connectd.rest.api import create_admin_api, create_api
 from connectd.runtime.herder import HerderSettings
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.asgi_client import AsgiClient
-from tests.kit.control_plane import WORKER_PROPERTIES, Plane, control_plane
+from tests.kit.control_plane import WORKER_PROPERTIES, Plane, control_plane, src
+from tests.kit.probes import ProbeConnector
 from tests.kit.virtual import virtual
 
 Labels = dict[str, str]
@@ -167,6 +168,97 @@ async def test_a_plugin_that_cannot_tell_of_its_tables_takes_nothing_else_away()
         found = await scraped(plane)
         assert {its["connector"] for its, _ in found["connectd_table_degraded"]} == {"other"}
         assert value(found, "kafka_connect_connector_task_status", connector="s") == 1
+
+
+def _ends_early() -> Iterator[dict[str, object]]:
+    yield {"table": "a", "state": "SYNC"}
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "told", [None, 5, "x", [None], ["x"], [{5: 6}], _ends_early()], ids=lambda told: repr(told)[:9]
+)
+@virtual
+async def test_a_plugin_whose_rows_are_none_makes_no_worker_unready(
+    told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProbeConnector, "tables", lambda connector: told)
+    async with control_plane() as plane:
+        await plane.create("s")
+        assert (await plane.client.get("/connectd/health/ready")).status == 200
+        found = await scraped(plane)
+        assert value(found, "connectd_table_state", connector="s", table="t0") == 1
+        answer = await plane.client.get("/connectd/connectors/s/tables")
+        assert (answer.status, "tables gave" in answer.message) == (500, True)
+
+
+@virtual
+async def test_what_cannot_be_shown_of_a_row_takes_nothing_else_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    odd = {
+        "table": "half \ud800",
+        "state": Path("odd"),
+        "lag_s": float("nan"),
+        "gaps": 10**5000,
+        "scan": {"of": {"of": {"of": {}}}},
+    }
+    monkeypatch.setattr(ProbeConnector, "tables", lambda connector: [odd])
+    async with control_plane() as plane:
+        await plane.create("s")
+        (row, _) = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
+        assert row == {
+            "table": "half ?",
+            "state": "odd",
+            "lag_s": None,
+            "gaps": None,
+            "scan": {"of": {"of": "{'of': {}}"}},
+            "degraded": False,
+        }
+        assert value(await scraped(plane), "connectd_table_state", table="half ?", state="odd") == 1
+
+
+@virtual
+async def test_a_task_that_does_not_tell_of_itself_takes_nothing_else_away() -> None:
+    async with control_plane() as plane:
+        await plane.create("s")
+
+        def explode() -> Any:
+            raise ZeroDivisionError
+
+        plane.probes["s"].latest().metrics = explode  # type: ignore[method-assign]
+        found = await scraped(plane)
+        assert value(found, "kafka_connect_connector_task_status", connector="s") == 1
+        assert value(found, "connectd_table_state", table="t0") == 1
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        "application/json",
+        "*/*",
+    ],
+)
+@virtual
+async def test_every_scraper_is_given_the_one_format_and_told_which_it_is(accept: str) -> None:
+    async with control_plane() as plane:
+        answer = await plane.client.get("/metrics", headers={"accept": accept})
+        assert answer.status == 200
+        assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
+@pytest.mark.parametrize("name", ['quo"te', "back\\slash", 'a{b="c"} 1', "é世😀", "\u2028", "<b>"])
+@virtual
+async def test_a_connector_of_any_name_is_told_by_that_name(name: str) -> None:
+    async with control_plane() as plane:
+        answer = await plane.client.post("/connectors", {"name": name, "config": src(name)})
+        assert answer.status == 201
+        await plane.settle()
+        found = await scraped(plane)
+        assert value(found, "kafka_connect_connector_status", connector=name) == 1
+        assert value(found, "connectd_table_state", connector=name, table="t0") == 1
 
 
 # -- a table that stands still --------------------------------------------------------------------

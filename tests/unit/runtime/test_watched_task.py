@@ -132,3 +132,47 @@ def test_batches_and_seals_pass_as_they_are(answer: object) -> None:
 
 def test_nothing_is_nothing() -> None:
     assert list(asyncio.run(WatchedTask(Task(None), ConnectorTaskId("s", 0)).poll())) == []
+
+
+class Shows(Task):
+    """Shows as tables, and as its buffer, what it is made with."""
+
+    def tables(self) -> Any:
+        return self._answer
+
+    def buffer(self) -> Any:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (None, "gave None"),
+        ("x", "gave a str"),
+        (iter([{}]), "gave a list_iterator"),
+        ([None], "gave a list with None"),
+        ([{1: "x"}], "gave a row with an int"),
+        ([{"scan": {None: 1}}], "gave a row with None"),
+    ],
+)
+def test_tables_that_are_something_else_are_named(answer: object, found: str) -> None:
+    with pytest.raises(FatalTaskError) as caught:
+        WatchedTask(Shows(answer), ConnectorTaskId("s", 0)).tables()
+    expected = "expected a list of dicts with texts as keys"
+    assert str(caught.value) == f"{__name__}.Shows.tables {found}, {expected}"
+
+
+def test_a_row_is_shown_as_it_is() -> None:
+    row = {"table": "é", "lag_s": 0.5, "gaps": 0, "is": True, "reason": None, "scan": {"n": 1}}
+    assert WatchedTask(Shows([row]), ConnectorTaskId("s", 0)).tables() == [row]
+
+
+@pytest.mark.parametrize("answer", [(1, 2), spi.BufferFill("1", 2)])  # type: ignore[arg-type]
+def test_a_buffer_that_is_something_else_is_named(answer: object) -> None:
+    with pytest.raises(FatalTaskError, match="expected BufferFill with two numbers, or None"):
+        WatchedTask(Shows(answer), ConnectorTaskId("s", 0)).buffer()
+
+
+@pytest.mark.parametrize("answer", [None, spi.BufferFill(1, 2)])
+def test_a_buffer_passes_as_it_is(answer: spi.BufferFill | None) -> None:
+    assert WatchedTask(Shows(answer), ConnectorTaskId("s", 0)).buffer() == answer
