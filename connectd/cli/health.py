@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from connectd.app.exit_code import ExitCode
 from connectd.cli import screen, worker_api
+from connectd.errors import TransientNetworkError
 
 if TYPE_CHECKING:
+    from connectd.aio.clock import Clock
     from connectd.cli.screen import Commands
 
 _HELP = """
@@ -19,15 +24,21 @@ its topics and the brokers answer. Neither needs a login.
   connectd health
   connectd health --ready --url http://127.0.0.1:8083
   connectd health --path /health
+  connectd health --ready --wait 120          (until it is, for pipelines: two minutes at most)
 
 The worker is the one of --url, or of CONNECTD_URL in the environment. Where a path asks for
 a login, it stands in the URL, or in CONNECTD_USER and CONNECTD_PASSWORD.
 
 Exit codes:
   0  it is well
-  1  it is not, or does not answer
+  1  it is not, or does not answer; with --wait: in all that time
 """
 
+Ask = Callable[[float], Awaitable[worker_api.Answer]]
+"""Asks the worker, and waits so many seconds for an answer."""
+
+_PAUSE_S: Final = 0.5
+"""Between two questions of ``--wait``."""
 
 _LIVE: Final = "/connectd/health/live"
 _READY: Final = "/connectd/health/ready"
@@ -45,15 +56,52 @@ def add(commands: Commands) -> None:
     asked.add_argument(
         "--ready", dest="path", action="store_const", const=_READY, help=f"the same as {_READY}"
     )
+    parser.add_argument(
+        "--wait", type=float, default=0.0, metavar="SECONDS",
+        help="ask again until it is well, for so long at most (default: ask once)",
+    )  # fmt: skip
     parser.set_defaults(command=_health)
 
 
 def _health(options: argparse.Namespace) -> int:
     url = options.url or os.environ.get("CONNECTD_URL") or worker_api.DEFAULT_URL
-    answer = worker_api.WorkerApi(url).ask("GET", options.path)
+    api = worker_api.WorkerApi(url)
+    if options.wait:
+        answer = _awaited(api, options.path, options.wait)
+    else:
+        answer = api.ask("GET", options.path)
     told = answer.document if isinstance(answer.document, dict) else {}
     print(_words(told) or f"the worker answers {answer.status}")
     return ExitCode.CLEAN if answer.status == 200 else ExitCode.FAILED
+
+
+def _awaited(api: worker_api.WorkerApi, path: str, wait_s: float) -> worker_api.Answer:
+    from connectd.aio.clock import LoopClock
+
+    async def ask(deadline_s: float) -> worker_api.Answer:
+        return await asyncio.to_thread(api.ask, "GET", path, deadline_s=deadline_s)
+
+    return asyncio.run(when_well(ask, LoopClock(), wait_s))
+
+
+async def when_well(ask: Ask, clock: Clock, wait_s: float) -> worker_api.Answer:
+    """The first answer that is good, or that will stay (a path or a login is wrong), or the last.
+
+    Raises:
+        TransientNetworkError: nobody answered last.
+    """
+    until_s = clock.monotonic() + wait_s
+    while True:
+        left_s = max(until_s - clock.monotonic(), _PAUSE_S)
+        is_last = left_s <= _PAUSE_S
+        try:
+            answer = await ask(left_s)
+            if is_last or answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                return answer
+        except TransientNetworkError:
+            if is_last:
+                raise
+        await clock.sleep(_PAUSE_S)
 
 
 def _words(told: dict[str, Any]) -> str:

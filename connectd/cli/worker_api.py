@@ -88,11 +88,13 @@ class WorkerApi:
             raise ConnectdError(f"{self._root} is not a Connect worker: it answers no JSON object")
         return answer.document
 
-    def ask(self, method: str, path: str, body: object = None) -> Answer:
+    def ask(
+        self, method: str, path: str, body: object = None, *, deadline_s: float = _DEADLINE_S
+    ) -> Answer:
         """What the worker answers to a request, whatever its status.
 
         Raises:
-            TransientNetworkError: nobody answers.
+            TransientNetworkError: nobody answers within the deadline.
         """
         request = urllib.request.Request(  # noqa: S310  http or https, see __init__
             f"{self._root}{path}",
@@ -101,7 +103,7 @@ class WorkerApi:
             headers=self._headers,
         )
         try:
-            with urllib.request.urlopen(request, timeout=_DEADLINE_S) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=deadline_s) as answer:  # noqa: S310
                 return Answer(answer.status, _json(answer.read(_ANSWER_BYTES_MAX)))
         except urllib.error.HTTPError as refusal:
             with refusal:

@@ -10,7 +10,7 @@ import pytest
 
 from connectd import cli
 from connectd.aio.clock import LoopClock
-from connectd.cli import applying
+from connectd.cli import applying, health
 from connectd.cli.applying import Applying, Outcome, Result
 from connectd.cli.worker_api import Answer, WorkerApi
 from connectd.configdef.connector_file import ConnectorFile
@@ -188,6 +188,50 @@ def test_two_files_about_one_connector_are_a_mistake() -> None:
         applying.distinct([first, second])
 
 
+STARTING = Answer(503, {"status": "not ready"})
+WELL = Answer(200, {"status": "ready"})
+
+
+@pytest.mark.parametrize(
+    ("heard", "found", "took_s"),
+    [
+        ([WELL], WELL, 0.0),
+        ([AWAY, AWAY, STARTING, WELL], WELL, 1.5),
+        ([STARTING, Answer(404, None)], Answer(404, None), 0.5),  # that stays
+        ([STARTING] * 100, STARTING, 9.5),
+        ([AWAY] * 19 + [STARTING], STARTING, 9.5),
+    ],
+)
+def test_health_waits_for_a_worker_that_is_well_and_no_longer_than_asked(
+    heard: list[Answer | Exception], found: Answer, took_s: float
+) -> None:
+    left = iter(heard)
+
+    async def ask(deadline_s: float) -> Answer:
+        assert 0 < deadline_s <= 10
+        answer = next(left)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def work() -> tuple[Answer, float]:
+        clock = LoopClock()
+        began_s = clock.monotonic()
+        return await health.when_well(ask, clock, 10), clock.monotonic() - began_s
+
+    answer, waited_s = run_virtual(work())
+    assert answer == found
+    assert waited_s == pytest.approx(took_s)
+
+
+def test_health_says_that_nobody_answered_last() -> None:
+    async def ask(deadline_s: float) -> Answer:
+        raise AWAY
+
+    with pytest.raises(TransientNetworkError):
+        run_virtual(health.when_well(ask, LoopClock(), 10))
+
+
 class TestCommand:
     @pytest.fixture
     def nobody(self) -> str:
@@ -206,8 +250,9 @@ class TestCommand:
         assert self.run(*arguments) == 2
         assert "would delete every connector" in capsys.readouterr().err
 
-    def test_health_of_nobody(self, nobody: str, capsys: CapSys) -> None:
-        assert self.run("health", "--url", nobody) == 1
+    @pytest.mark.parametrize("more", [(), ("--ready", "--wait", "0.1")])
+    def test_health_of_nobody(self, nobody: str, more: tuple[str, ...], capsys: CapSys) -> None:
+        assert self.run("health", "--url", nobody, *more) == 1
         assert "no worker answers" in capsys.readouterr().err
 
     @pytest.mark.parametrize("arguments", [(), ("--ready",)])
