@@ -8,7 +8,8 @@ configuration. Only ``producer.override.*`` that differ make another one. Used o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from connectd.errors import InvariantError, WorkerError
 from connectd.kafka import clientconf
@@ -17,12 +18,28 @@ from connectd.kafka.producer import PageProducer, ProducerStatistics
 
 Key = tuple[tuple[str, str], ...]
 
+_NOTHING: Final = ProducerStatistics(
+    pages_sent=0,
+    pages_outstanding=0,
+    pages_queued=0,
+    records_buffered=0,
+    records_acked=0,
+    records_failed=0,
+    buffer_full=0,
+    is_available=True,
+    is_usable=False,
+)
+
 
 @dataclass
 class _Share:
     key: Key
     producer: PageProducer
     holders: int = 0
+
+    @property
+    def client_id(self) -> str:
+        return dict(self.key)["client.id"]
 
 
 class ProducerPool:
@@ -41,6 +58,10 @@ class ProducerPool:
         self._on_failure = on_failure
         self._usable: dict[Key, _Share] = {}
         self._shares: dict[PageProducer, _Share] = {}
+        self._closing: list[_Share] = []
+        # What producers that are gone have counted, while others of their client.id go on: sums by
+        # client.id may only grow, or whoever reads them takes them for begun anew.
+        self._gone: dict[str, ProducerStatistics] = {}
 
     def acquire(self, settings: Settings) -> PageProducer:
         """The producer for these settings (Java names, no prefix); ``release`` it after use.
@@ -79,7 +100,29 @@ class ProducerPool:
         del self._shares[producer]
         if self._usable.get(share.key) is share:
             del self._usable[share.key]
-        return await producer.close(deadline_s)
+        self._closing.append(share)
+        try:
+            return await producer.close(deadline_s)
+        finally:
+            self._closing.remove(share)
+            self._retire(share)
+
+    def _retire(self, share: _Share) -> None:
+        client_id = share.client_id
+        if all(each.client_id != client_id for each in self._all()):
+            self._gone.pop(client_id, None)
+            return
+        counted, before = share.producer.statistics(), self._gone.get(client_id, _NOTHING)
+        self._gone[client_id] = replace(
+            _NOTHING,
+            pages_sent=before.pages_sent + counted.pages_sent,
+            records_acked=before.records_acked + counted.records_acked,
+            records_failed=before.records_failed + counted.records_failed,
+            buffer_full=before.buffer_full + counted.buffer_full,
+        )
+
+    def _all(self) -> list[_Share]:
+        return [*self._shares.values(), *self._closing]
 
     async def close(self, *, deadline_s: float) -> int:
         """Close all producers, held or not; returns the number of pages without an answer."""
@@ -88,6 +131,7 @@ class ProducerPool:
             left += await share.producer.close(deadline_s)
         self._shares.clear()
         self._usable.clear()
+        self._gone.clear()
         return left
 
     def statistics(self) -> tuple[ProducerStatistics, ...]:
@@ -95,9 +139,13 @@ class ProducerPool:
         return tuple(share.producer.statistics() for share in self._shares.values())
 
     def statistics_by_client(self) -> dict[str, list[ProducerStatistics]]:
-        """The same, by ``client.id``, which producers with other settings may share."""
+        """By ``client.id``, which producers with other settings may share.
+
+        What those have counted that are gone is an entry more, as long as there are others.
+        """
         found: dict[str, list[ProducerStatistics]] = {}
-        for share in self._shares.values():
-            name = str(dict(share.key)["client.id"])
-            found.setdefault(name, []).append(share.producer.statistics())
+        for share in self._all():
+            found.setdefault(share.client_id, []).append(share.producer.statistics())
+        for client_id, counted in self._gone.items():
+            found[client_id].append(counted)
         return found

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 
 from connectd.errors import ConfigError, InvariantError
 from connectd.kafka.pool import ProducerPool
-from connectd.kafka.producer import SendJob, SendResult
+from connectd.kafka.producer import PageProducer, SendJob, SendResult
 from connectd.model.record import EncodedPage
 from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, MockCluster, mock_cluster
 
@@ -43,6 +43,42 @@ def test_equal_effective_settings_share_a_producer_until_the_last_one_goes(
         assert pool.acquire(cluster.settings) is not one
         await pool.close(deadline_s=DEADLINE_S)
         assert not apart.is_usable
+
+    asyncio.run(work())
+
+
+def test_sums_of_a_client_never_shrink_while_it_has_a_producer(cluster: MockCluster) -> None:
+    """A counter that shrinks is taken for one that began anew: all of it would count again."""
+
+    async def sent(producer: PageProducer, records: int) -> None:
+        answers: list[SendResult] = []
+        page = EncodedPage("t", [(b"k", b"v")] * records)
+        await producer.send(SendJob(lambda: page, answers.append))
+        await producer.flush(DEADLINE_S)
+        assert [each.failure_count for each in answers] == [0]
+
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+
+        def acked() -> int:
+            return sum(each.records_acked for each in pool.statistics_by_client()["w"])
+
+        one = pool.acquire(cluster.settings)
+        other = pool.acquire({**cluster.settings, "compression.type": "zstd"})
+        await sent(one, 3)
+        await sent(other, 5)
+        closing = asyncio.create_task(pool.release(other, deadline_s=DEADLINE_S))
+        await asyncio.sleep(0)
+        assert acked() == 8
+        assert await closing == 0
+        assert acked() == 8
+        await sent(one, 2)
+        assert acked() == 10
+        await pool.release(one, deadline_s=DEADLINE_S)
+        assert pool.statistics_by_client() == {}
+        again = pool.acquire(cluster.settings)
+        assert acked() == 0, "nobody was left: it begins anew"
+        await pool.release(again, deadline_s=DEADLINE_S)
 
     asyncio.run(work())
 
