@@ -63,6 +63,7 @@ class ScriptedApi:
         self.changes: list[str] = []
         self.change_status = 204
         self.is_away = False
+        self.reasons_not_ready: list[str] = []
         self._page = page
 
     def add(
@@ -113,6 +114,10 @@ class ScriptedApi:
             _fulfill(route, error if is_refused else None, self.change_status)
         elif path == "/":
             _fulfill(route, {"version": "1.2.3", "commit": "c0ffee", "kafka_cluster_id": "k"})
+        elif path == "/connectd/health/ready":
+            reasons = self.reasons_not_ready
+            told = {"status": "not ready" if reasons else "ready", "reasons": reasons}
+            _fulfill(route, {**told, "tables_degraded": 0}, 503 if reasons else 200)
         elif path == "/connectors":
             _fulfill(route, {name: self._entry(name) for name in self.connectors})
         else:

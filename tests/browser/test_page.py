@@ -297,7 +297,7 @@ def test_it_asks_each_thing_once_per_refresh(dashboard: Dashboard, api: Scripted
     dashboard.refresh()
     expect(dashboard.row("new")).to_be_visible()
     tables = [f"/connectd/connectors/{name}/tables" for name in ("a", "b")]
-    assert sorted(api.asked) == ["/", *tables, "/connectors"]
+    assert sorted(api.asked) == ["/", *tables, "/connectd/health/ready", "/connectors"]
 
 
 def test_it_can_be_paused_and_rests_while_nobody_looks(
@@ -341,6 +341,21 @@ def test_a_worker_that_is_away_is_a_banner_until_it_is_back(
     dashboard.refresh()
     expect(dashboard.freshness).to_contain_text("Updated")
     expect(dashboard.banner).to_be_hidden()
+
+
+def test_a_worker_that_is_not_ready_says_why_until_it_is(
+    dashboard: Dashboard, api: ScriptedApi
+) -> None:
+    """One that has lost its config topic would look like one that is new."""
+    api.reasons_not_ready = ["The config topic is new.", "Kafka does <b>not</b> answer."]
+    api.open(dashboard)
+    words = "The worker is not ready. The config topic is new. Kafka does <b>not</b> answer."
+    not_ready = dashboard.page.locator("#not-ready")
+    expect(not_ready).to_have_text(words)
+    expect(dashboard.banner).to_be_hidden()
+    api.reasons_not_ready = []
+    dashboard.refresh()
+    expect(not_ready).to_be_hidden()
 
 
 def test_a_change_is_seen_at_once(dashboard: Dashboard, api: ScriptedApi) -> None:

@@ -27,6 +27,9 @@ export function pathOf(...segments) {
 /** GET, as JSON. */
 export const read = (path) => ask("GET", path, READ_DEADLINE_MS);
 
+/** What the readiness probe says: a worker that is not ready answers 503, with its reasons. */
+export const readReadiness = () => ask("GET", "connectd/health/ready", READ_DEADLINE_MS, 503);
+
 /** A request that changes something; answers the body, or null where there is none. */
 export const change = (method, path) => ask(method, path, CHANGE_DEADLINE_MS);
 
@@ -51,7 +54,7 @@ async function settled(promise) {
   }
 }
 
-async function ask(method, path, deadlineMs) {
+async function ask(method, path, deadlineMs, goodStatus = 200) {
   let response;
   try {
     response = await fetch(path, {
@@ -61,7 +64,7 @@ async function ask(method, path, deadlineMs) {
       redirect: "error",
       signal: AbortSignal.timeout(deadlineMs),
     });
-    if (response.ok) return await bodyOf(response);
+    if (response.ok || response.status === goodStatus) return await bodyOf(response);
   } catch (error) {
     if (error.name === "TimeoutError") {
       throw new ApiError(`The worker has not answered within ${deadlineMs / 1000} s`);

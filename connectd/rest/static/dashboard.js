@@ -1,7 +1,7 @@
 // The page: asks the worker, and hands what it says to the views. State lives in three places only:
 // the worker, `TableHistory` (lags of the last minutes) and what people have chosen in the page.
 
-import { isAddressable, pathOf, read, readEach } from "./api.js";
+import { isAddressable, pathOf, read, readEach, readReadiness } from "./api.js";
 import { Connectors } from "./connectors.js";
 import { byId, setAttribute, setText, showText } from "./dom.js";
 import { clock, duration } from "./format.js";
@@ -21,13 +21,15 @@ const connectors = new Connectors(question, (connector) => tables.show({ connect
 const overview = new Overview((state) => tables.show({ state }));
 
 async function load() {
-  const [worker, listing] = await Promise.all([read("./"), read("connectors?expand=status")]);
+  const [worker, readiness, listing] = await Promise.all([
+    read("./"), readReadiness(), read("connectors?expand=status"),
+  ]);
   await learnClasses(Object.keys(listing));
   const names = Object.keys(listing).filter(isAddressable);
   const paths = names.map((name) => pathOf("connectd", "connectors", name, "tables"));
   const answers = await readEach(paths);
   const rowsOf = (answer) => (answer instanceof Error ? answer : answer.tables);
-  return { worker, listing, rows: new Map(names.map((name, index) => [name, rowsOf(answers[index])])) };
+  return { worker, readiness, listing, rows: new Map(names.map((name, index) => [name, rowsOf(answers[index])])) };
 }
 
 /** Configurations are long, and hardly change: they are asked for when there is a new name. */
@@ -41,10 +43,12 @@ async function learnClasses(names) {
   }
 }
 
-function show({ worker, listing, rows }) {
+function show({ worker, readiness, listing, rows }) {
   const list = connectorsOf(listing, classes, rows);
   const found = history.update(list, performance.now());
   setText(byId("worker"), `${worker.version} · ${location.host}`);
+  const reasons = readiness.reasons ?? [];
+  showText(byId("not-ready"), reasons.length === 0 ? "" : `The worker is not ready. ${reasons.join(" ")}`);
   document.title = titleOf(list);
   overview.update(list, found);
   connectors.update(list);
