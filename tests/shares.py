@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final
 
-REAL_WORKER: Final = ("tests/integration", "tests/security", "tests/simulation")
+REAL_WORKER: Final = ("tests/integration", "tests/runbooks", "tests/security", "tests/simulation")
 
 SHARES: Final = (
     REAL_WORKER,
