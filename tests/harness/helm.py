@@ -88,7 +88,7 @@ class HelmChart:
         return [*report["errors"], *found]
 
 
-class _StrictLoader(yaml.SafeLoader):
+class _StrictLoader(yaml.CSafeLoader):
     """Refuses a key that comes twice, as the API server does."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
