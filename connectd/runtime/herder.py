@@ -239,7 +239,8 @@ class Herder:
                 self._reconfiguration.ensure(connector)
         self._statuses.forget_gone(snapshot)
         if self._membership.is_leader:
-            self._statuses.clean_up(snapshot)
+            if not self._lost_configs.connectors:  # statuses are what the next start knows them by
+                self._statuses.clean_up(snapshot)
             self.session_keys.rotate_if_due(snapshot)
         self.restarts.execute()
         # Each tick has an event of its own: probes that wait side by side cannot take it from

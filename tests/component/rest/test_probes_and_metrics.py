@@ -381,11 +381,14 @@ async def test_a_worker_with_a_new_config_topic_beside_old_ones_is_not_ready_but
             assert "config.storage.topic" in reason
             assert "orders" not in reason  # answered without a login
             assert plane.herder.connectors_lost() == 2
+            assert plane.status("other") is not None, "a restart is to find it again"
             assert (await plane.client.get("/health")).status == 200
             await plane.create("orders")
             configs.is_new = False  # as the store says from then on
             assert (await plane.client.get("/connectd/health/ready")).status == 200
             assert plane.herder.connectors_lost() == 0
+            await plane.create("another")
+            assert plane.status("other") is None
     (told,) = [line for line in lines if line["log_level"] == "error"]
     assert told["connectors"] == ["orders", "other"]
 
