@@ -165,7 +165,8 @@ class Wiring:
                 manners=self._ground.manners,
                 session_keys=session_key_settings.read(config.parsed) if config.cluster else None,
                 table_still_s=config.parsed.integer("connectd.table.degraded.ms") / 1000,
-                allows_new_config_topic=config.parsed.boolean("connectd.new.config.topic.allowed"),
+                allows_new_config_topic=config.cluster is not None
+                and config.parsed.boolean("connectd.new.config.topic.allowed"),
             ),
         )
 
