@@ -57,14 +57,14 @@ class Measured:
 
 
 MEASURED: Final = Measured(
-    item_bytes=400, record_bytes=694, daemon_cpu_us_per_item=18.9, spark_cpu_us_per_item=19.6
+    item_bytes=400, record_bytes=694, daemon_cpu_us_per_item=20.5, spark_cpu_us_per_item=17.2
 )
 
 
 STARTS_S: Final = (30.0, 120.0)
 """What a Spark takes to start: at once, and where a cluster has to find room first."""
 
-THRESHOLD_SLOTS: Final = 4
+THRESHOLD_SLOTS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ScanPlan:
     items: float = 10e9
     units_per_s: float = TABLE_UNITS_PER_S
     measured: Measured = MEASURED
-    slot_use: float = 0.44
+    slot_use: float = 0.78
     slots_per_executor: int = 4
     partition_bytes_per_s: float = 10e6
     replicas: int = 3

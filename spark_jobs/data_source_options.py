@@ -60,7 +60,7 @@ class ReadOptions:
                 f"unknown options {', '.join(sorted(unknown))}; expected some of "
                 f"{', '.join(_NAMES)}"
             )
-        table = given.get("table") or given.get("path")
+        table = _table_of(given)
         region = given.get("region") or _region_of(os.environ)
         for name, value in (("table", table), ("region", region)):
             if not value:
@@ -91,6 +91,17 @@ class ReadOptions:
         }
         aws = DynamoDbConfig.from_config({name: text for name, text in config.items() if text}).aws
         return TablePlace(self.table, aws, self.is_consistent, self.page_size)
+
+
+def _table_of(given: Mapping[str, str]) -> str | None:
+    """The table, which ``load`` calls ``path``."""
+    table, path = given.get("table"), given.get("path")
+    if table and path and table != path:
+        raise ConfigError(
+            f"two tables are asked for: the option table is {table!r}, and load (the option path) "
+            f"has {path!r}; name one of them, in one of the two ways"
+        )
+    return table or path
 
 
 def _region_of(environ: Mapping[str, str]) -> str | None:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from connectd.configdef import java_options
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError
-from connectd.observe.redaction import is_secret_name
 
 CONF_PREFIX: Final = "spark.conf."
 LOCAL: Final = "local[*]"
@@ -24,13 +24,6 @@ MASTERS: Final = (
     "yarn"
 )
 """The forms of a master; N threads, F failures of a task."""
-
-_JAVA_OPTIONS: Final = frozenset(
-    f"spark.{side}.{kind}JavaOptions"
-    for side in ("driver", "executor")
-    for kind in ("extra", "default")
-)
-_OPTION: Final = re.compile(r"-D([^\s=]+)=")
 
 _MASTER: Final = re.compile(
     r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?"
@@ -93,7 +86,7 @@ def read(parsed: ParsedConfig, properties: Mapping[str, str]) -> SparkSettings:
         for name, value in properties.items()
         if name.startswith(CONF_PREFIX)
     }
-    problems = [_problem(name) or _exposure(name, value) for name, value in conf.items()]
+    problems = [_problem(name) or _options_problem(name, value) for name, value in conf.items()]
     if any(problems):
         raise ConfigError("\n".join(filter(None, problems)))
     return SparkSettings(
@@ -121,15 +114,17 @@ def _problem(name: str) -> str:
     return ""
 
 
-def _exposure(name: str, value: str) -> str:
-    """Options of a JVM are on its command line, where every user of the machine reads them."""
-    if name not in _JAVA_OPTIONS:
+def _options_problem(name: str, value: str) -> str:
+    if name not in java_options.DRIVER and name not in java_options.ELSEWHERE:
         return ""
-    shown = sorted({option for option in _OPTION.findall(value) if is_secret_name(option)})
+    problem = java_options.problem(value)
+    if problem:
+        return f"{CONF_PREFIX}{name} {problem}"
+    shown = java_options.exposure(value) if name in java_options.ELSEWHERE else ""
     if not shown:
         return ""
     return (
-        f"{CONF_PREFIX}{name} has a secret in -D{shown[0]}, which Spark would put on a command "
-        "line; write the options into a file that only the worker's user reads, and set "
-        "@<its path>"
+        f"{CONF_PREFIX}{name} has what looks like a secret ({shown}), and Spark would put it on "
+        "command lines; write the options into a file that only the user of those processes reads, "
+        "at the same path on every machine, and set @<its path>"
     )

@@ -23,9 +23,10 @@ def spark_keys() -> list[ConfigKey]:
     key("spark.master", _STRING, spark_settings.LOCAL, _MEDIUM,
         "Where scans run: local[*] (on this machine), spark://host:port, k8s://https://host:port, "
         "yarn. Settings of Spark itself follow under spark.conf., for example "
-        "spark.conf.spark.executor.instances; they reach Spark in a private file. Spark itself "
-        "puts options of its JVMs (spark.driver.extraJavaOptions and their like) on command "
-        "lines, so a secret in those is refused.", spark_settings.MASTER)
+        "spark.conf.spark.executor.instances; they reach Spark in a private file, and the options "
+        "of the driver's JVM (spark.driver.extraJavaOptions) do in another. Spark itself puts "
+        "those of executors on command lines, so what looks like a secret in them is refused.",
+        spark_settings.MASTER)
     key("spark.java.home", _STRING, None, _LOW,
         "Directory of the Java that Spark is to use, 17 or newer. Not set: what JAVA_HOME or PATH "
         "say.")

@@ -30,8 +30,9 @@ ENTRIES_MAX: Final = 200
 DEPTH_MAX: Final = 6
 
 _SENSITIVE: Final = (
-    r"pass(?:word|wd|phrase)|secret|token|jaas|authorization|"
-    r"(?:api|access|private|session|keystore)[._-]?key"
+    r"pass(?:word|wd|phrase)|pwd|secret|token|jaas|authorization|(?<!oauth)bearer|"
+    r"credentials?(?!s?[._-](?:provider|file|client))|"
+    r"(?:api|access|private|session|keystore|account|licen[sc]e)[._-]?key"
 )
 _SECRET_NAME: Final = re.compile(_SENSITIVE, re.IGNORECASE)
 _PAIR: Final = re.compile(

@@ -1,8 +1,9 @@
 """The command that starts a scan on Spark: where its parts are, its environment, its files.
 
-No secret stands on a command line, where every user of the machine could read it. The job and the
-settings of Spark are files of mode 0600 in a directory of their own, of mode 0700. They are removed
-once the driver has started. What it and Spark write meanwhile (the order of each chunk is a file of
+No secret stands on a command line, where every user of the machine could read it. The job, the
+settings of Spark and the options of the driver's JVM, which Spark by itself would put there, are
+files of mode 0600 in a directory of their own, of mode 0700. They are removed once the driver has
+started. What it and Spark write meanwhile (the order of each chunk is a file of
 PySpark, with the job in it) is below that directory too, which is removed when the driver has
 ended; one that a killed worker has left is removed when the next one starts, or starts a job.
 AWS keys are in the environment of the driver alone, and what ``CONNECT_`` variables tell this
@@ -24,7 +25,7 @@ from typing import Final
 
 import connectd
 from connectd.aio.child_process import ChildCommand, process_start
-from connectd.configdef import properties
+from connectd.configdef import java_options, properties
 from connectd.configdef.spark_settings import SparkSettings
 from connectd.configdef.worker import ENV_PREFIX
 from connectd.connectors.dynamodb import driver_words, scan_job
@@ -134,11 +135,28 @@ def write_files(job: ScanJob, settings: SparkSettings) -> Path:
         _room(directory).mkdir(mode=0o700)
         _write(_job_file(directory), job.to_json())
         if settings.conf:
-            _write(_conf_file(directory), properties.dump(settings.conf).encode())
+            conf = _with_option_files(settings.conf, directory)
+            _write(_conf_file(directory), properties.dump(conf).encode())
     except BaseException:
         remove_files(directory)
         raise
     return directory
+
+
+def _with_option_files(conf: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """The settings, with files in place of what would stand on the command line of the JVM."""
+    changed = dict(conf)
+    for key in java_options.DRIVER:
+        words: list[str] = []
+        for made in java_options.argument_files(java_options.split(conf.get(key, ""))):
+            if made.endswith("\n"):
+                path = directory / f"{key}-{len(words)}"
+                _write(path, made.encode())
+                made = f"@{path}"
+            words.append('"' + made.replace("\\", "\\\\").replace('"', '\\"') + '"')
+        if key in conf:
+            changed[key] = " ".join(words)
+    return changed
 
 
 def remove_job(directory: Path) -> None:

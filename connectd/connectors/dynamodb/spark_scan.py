@@ -48,7 +48,7 @@ from connectd.connectors.dynamodb.spark_engine import (
     with_output,
 )
 from connectd.connectors.dynamodb.table_scope import TableScope
-from connectd.errors import FatalTaskError, RetriableError, TableGoneError
+from connectd.errors import FatalTaskError, RetriableError
 from connectd.model.record import DeliveredElsewhere
 
 _log = structlog.get_logger(__name__)
@@ -105,7 +105,7 @@ class SparkScan:
         """Have what is left scanned; returns the FINISHED state, durable.
 
         Raises:
-            FatalTaskError: Spark cannot do it; TableGoneError: there is no such table any more.
+            FatalTaskError: Spark cannot do it.
         """
         if not self._spark.settings.is_local and self._ledger.unfinished():
             await self._ledger.share(self._settle_s())
@@ -120,11 +120,6 @@ class SparkScan:
                 has_moved = before != (self._ledger.items, self._ledger.progress.segments_finished)
                 failures = 1 if has_moved else failures + 1
                 await self._after_failure(error, failures)
-            except TableGoneError:
-                raise
-            except FatalTaskError as error:
-                await self._look_for_table(error)
-                raise
         self._scope.clear_trouble(_WHAT)
         await self._flow.at_rest()
         return await self._ledger.finish()
@@ -167,15 +162,6 @@ class SparkScan:
         self._last_failure = str(error)
         self._scope.report_trouble(_WHAT, error, failures)
         await self._scope.scheduler.wait(wait_s)
-
-    async def _look_for_table(self, error: FatalTaskError) -> None:
-        """A driver fails in its own words; a table that is gone is told as everywhere."""
-        try:
-            await self._scope.api.dynamodb.describe_table(self._scope.table)
-        except TableGoneError as gone:
-            raise gone from error
-        except (RetriableError, FatalTaskError):
-            return  # what the driver says is the better message
 
     # -- one driver -----------------------------------------------------------------------------
 

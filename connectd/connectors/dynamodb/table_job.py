@@ -34,6 +34,7 @@ from connectd.connectors.dynamodb import (
     export_sync,
     gap_policy,
     lineage,
+    lost_table,
     opening,
     scanning,
     stored_table,
@@ -55,6 +56,7 @@ from connectd.connectors.dynamodb.source_api import StreamDescription, TableDesc
 from connectd.connectors.dynamodb.stream_sync import StreamSync, SyncEnd
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import (
+    FatalTaskError,
     InvalidRequestError,
     InvariantError,
     StreamGoneError,
@@ -253,9 +255,13 @@ class TableJob:
             scope.progress.items_estimated = description.item_count
             await self._commit_state(state)
             await self._lay_baseline()
-            self._state = await scanning.scan_table(
-                scope, description, self._require_plan(), state, self._segments, choice, turn
-            )
+            try:
+                self._state = await scanning.scan_table(
+                    scope, description, self._require_plan(), state, self._segments, choice, turn
+                )
+            except FatalTaskError as error:
+                await lost_table.look(scope, state, error)
+                raise
         self._segments = {}
         self._enter(PhaseEvent.SCAN_FINISHED)
 
@@ -368,11 +374,17 @@ class TableJob:
         if end.gap.kind is not GapKind.STREAM_REPLACED:
             raise InvariantError(f"table {self._scope.table}: SYNC ended with {end.gap}")
         description = await self._describe()
-        state = opening.with_stream(self._require_state(), description)
+        before = self._require_state()
+        is_scanning = before.init_sync is InitSyncState.RUNNING
+        if is_scanning and lost_table.is_another(before, description):
+            # Whatever the policy is: what was read of the old table is no part of this one's scan.
+            await self._scan_anew(before, description)
+            self._enter(PhaseEvent.SCAN_WANTED)
+            return
+        state = opening.with_stream(before, description)
         listing = await self._list(self._arn(state))
         await self._switch_stream(state, listing, self._scope.time.now_ms())
         if self._phase is Phase.DISCOVERY:
-            is_scanning = state.init_sync is InitSyncState.RUNNING
             self._enter(PhaseEvent.SCAN_WANTED if is_scanning else PhaseEvent.STREAM_WANTED)
 
     async def _switch_stream(
@@ -397,11 +409,17 @@ class TableJob:
         )
         scope.progress.enter("RESYNC", "preparing another INIT_SYNC after a gap")
         before = self._require_state()
-        description = await self._describe()
-        choice = await self._choose_engine(description)
-        state = self._new_scan(description, choice, after=before)
-        await self._begin_anew(replace(state, resyncs=before.resyncs + 1))
+        await self._scan_anew(replace(before, resyncs=before.resyncs + 1), await self._describe())
         self._enter(PhaseEvent.BASELINE_DURABLE)
+
+    async def _scan_anew(self, before: TableState, description: TableDescription) -> None:
+        """Make the start of another INIT_SYNC durable."""
+        if lost_table.is_another(before, description):
+            self._scope.progress.why_whole = (
+                f"the table was deleted and made anew; {lost_table.KEYS_STAY}"
+            )
+        choice = await self._choose_engine(description)
+        await self._begin_anew(self._new_scan(description, choice, after=before))
 
     async def _close_gap(self) -> bool:
         """Whether incremental exports have closed the gap: then the stream goes on behind them."""

@@ -283,25 +283,6 @@ async def test_the_cause_that_stands_in_the_log_alone_is_told_before_its_consequ
 
 
 @virtual
-async def test_a_table_that_is_deleted_in_mid_scan_is_gone() -> None:
-    rig, _ = new_rig()
-    fake = FakeSpark(rig)
-
-    async def finds_nothing(driver: FakeDriver) -> AsyncIterator[ScanReport]:
-        async for report in spark.dies_after(1)(driver):
-            yield report
-        rig.account.drop_table("orders")
-        yield Failed("segment 0: Requested resource not found", retriable=False)
-
-    fake.script.append(finds_nothing)
-    await rig.start()
-    await rig.until(lambda: rig.state("orders") == "FAILED")
-    assert "table orders does not exist" in str(rig.row("orders")["reason"])
-    assert "Requested resource not found" in trace_of(failure_of(rig))
-    await rig.stop()
-
-
-@virtual
 async def test_a_paused_connector_has_no_driver_and_another_one_goes_on_after_it() -> None:
     rig, table = new_rig()
     fake = FakeSpark(rig)

@@ -109,16 +109,26 @@ def test_a_master_of_no_such_form_is_refused_with_all_forms(master: str) -> None
     assert "spark://host:port[,host:port...], k8s://https://host, yarn" in str(e.value)
 
 
-@pytest.mark.parametrize("kind", ["driver.extra", "driver.default", "executor.extra"])
-def test_a_secret_that_spark_would_put_on_a_command_line_is_refused(kind: str) -> None:
-    key = f"spark.conf.spark.{kind}JavaOptions"
-    options = "-Xss4m -Djavax.net.ssl.trustStorePassword=hush-hush -Da=b"
-    with pytest.raises(ConfigError, match=r"a secret in -Djavax.net.ssl.trustStorePassword") as e:
+@pytest.mark.parametrize(
+    "name", ["executor.extraJavaOptions", "executor.defaultJavaOptions", "yarn.am.extraJavaOptions"]
+)
+def test_a_secret_that_spark_would_put_on_a_command_line_is_refused(name: str) -> None:
+    key = f"spark.conf.spark.{name}"
+    options = "-Xss4m -Ddb.pwd=hush-hush -Da=b"
+    with pytest.raises(ConfigError, match=r"looks like a secret \(db.pwd\)") as e:
         spark({key: options})
     assert "hush-hush" not in str(e.value)
     assert "@<its path>" in str(e.value)
     harmless = "-Xss4m -Da=b @/etc/connectd/java.options"
     assert spark({key: harmless}).conf == {key.removeprefix("spark.conf."): harmless}
+
+
+@pytest.mark.parametrize("kind", ["driver.extra", "driver.default"])
+def test_what_goes_to_the_drivers_jvm_by_a_file_may_be_a_secret(kind: str) -> None:
+    key = f"spark.conf.spark.{kind}JavaOptions"
+    assert spark({key: "-Ddb.pwd=hush-hush"}).conf
+    with pytest.raises(ConfigError, match="a quote that is not closed"):
+        spark({key: "-Ddb.pwd='hush-hush"})
 
 
 def test_every_problem_is_told() -> None:

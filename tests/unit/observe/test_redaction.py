@@ -34,6 +34,11 @@ def _forget_secrets() -> Iterator[None]:
         "Authorization",
         "private-key",
         "basic.auth.passwd",
+        "db.pwd",
+        "my.credential",
+        "foo.bearer",
+        "fs.azure.account.key.x",
+        "license.key",
     ],
 )
 def test_names_of_secrets_are_recognised(name: str) -> None:
@@ -51,6 +56,9 @@ def test_names_of_secrets_are_recognised(name: str) -> None:
         "logger",
         "hash_key",
         "compass",
+        "sasl.oauthbearer.scope",
+        "aws.credentials.provider.class",
+        "credentials_file",
     ],
 )
 def test_ordinary_names_are_not_secrets(name: str) -> None:

@@ -14,6 +14,7 @@ def test_nothing_but_table_and_region_is_needed() -> None:
     options = ReadOptions.of(GIVEN)
     assert options == ReadOptions("orders", "eu-west-1", None, None, 0, False, 0, None, False, None)
     assert options.place().aws.region == "eu-west-1"
+    assert ReadOptions.of({**GIVEN, "path": "orders"}) == options, "twice the same is one"
 
 
 def test_all_of_them_whatever_their_case() -> None:
@@ -52,6 +53,7 @@ def test_the_region_may_be_the_environments(monkeypatch: pytest.MonkeyPatch) -> 
     ("options", "text"),
     [
         ({"table": ""}, "the option table is missing"),
+        ({"path": "other"}, "the option table is 'orders', and load .* has 'other'; name one"),
         ({"segmnts": "4"}, "unknown options segmnts"),
         ({"segments": "-1"}, "the option segments is '-1'"),
         ({"segments": "1000001"}, "the option segments"),

@@ -200,6 +200,18 @@ def test_files_are_for_their_owner_alone_and_can_be_read_back(private_tmp: Path)
     assert list(private_tmp.iterdir()) == []
 
 
+def test_options_of_the_drivers_jvm_are_files_too_and_no_setting_has_them() -> None:
+    conf = {"spark.driver.extraJavaOptions": f"-Dauth={SECRET} @/own", "spark.a": "b"}
+    directory = spark_command.write_files(a_job(), SparkSettings(conf=conf))
+    made = directory / "spark.driver.extraJavaOptions-0"
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    assert made.read_text() == f'"-Dauth={SECRET}"\n'
+    assert properties.load(directory / "spark.properties") == {
+        "spark.driver.extraJavaOptions": f'"@{made}" "@/own"',
+        "spark.a": "b",
+    }
+
+
 def test_a_job_that_was_read_is_removed_before_what_the_driver_writes() -> None:
     directory = spark_command.write_files(a_job(), SparkSettings(conf={"spark.a": "b"}))
     (directory / "tmp" / "spark-1").mkdir()
