@@ -119,19 +119,15 @@ class ScanLedger:
         With one segment the last record says FINISHED already, as the Java connector's does; with
         several nobody can know which record will be the last.
         """
-        progress, count = self._scope.progress, len(items)
         last_info = None
-        if after.is_finished and after.total_segments == 1 and count:
+        if after.is_finished and after.total_segments == 1 and items:
             last_info = self.finished_state(after.count).info()
-
-        def on_acked() -> None:
-            progress.records_sent += count
 
         return RecordBatch(
             segment_partition(self._scope.table, after.segment),
             after.to_offset(),
             ScanPayload(plan, self.state.info(), items, last_info),
-            on_acked,
+            self._scope.progress.count,
         )
 
     async def finish(self) -> TableState:

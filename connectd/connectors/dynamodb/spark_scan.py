@@ -49,7 +49,7 @@ from connectd.connectors.dynamodb.spark_engine import (
 )
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import FatalTaskError, RetriableError
-from connectd.model.record import DeliveredElsewhere
+from connectd.model.record import Acked, DeliveredElsewhere
 
 _log = structlog.get_logger(__name__)
 
@@ -253,7 +253,7 @@ class SparkScan:
         if report.ended_ms is not None:
             self._ledger.end_at(report.ended_ms)
         self._ledger.move(after)
-        self._scope.progress.records_sent += report.records
+        self._scope.progress.count(Acked(report.records, report.skipped))
         self._scope.clear_trouble(_WHAT)
         self._scope.clear_trouble(f"{_WHAT}, segment {after.segment}")
         self._flow.move(

@@ -525,6 +525,7 @@ async def test_records_that_spark_skips_are_counted_and_not_unseen() -> None:
     assert line["event"].startswith("records skipped by a scan on Spark")
     assert (line["segment"], line["records"]) == (0, 2)
     assert sum(each.delivered.skipped for each in told if each.delivered is not None) == 2
+    assert rig.row("orders")["records_skipped"] == 2
     await rig.stop()
 
 
