@@ -26,7 +26,7 @@ from typing import Final
 import connectd
 from connectd.aio.child_process import ChildCommand, process_start
 from connectd.configdef import java_options, properties
-from connectd.configdef.spark_settings import SparkSettings
+from connectd.configdef.spark_settings import CONF_PREFIX, SparkSettings
 from connectd.configdef.worker import ENV_PREFIX
 from connectd.connectors.dynamodb import driver_words, scan_job
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -39,6 +39,9 @@ _DIRECTORY: Final = re.compile(r"connectd-scan-(?P<pid>\d+)-(?P<start>\d+)-")
 _JVM_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 """What spark-submit adds to the options of the driver's JVM. Where Spark writes follows from
 java.io.tmpdir, unless spark.local.dir or SPARK_LOCAL_DIRS say something else."""
+
+SETTING_LENGTH_MIN: Final = 5
+"""A shorter value, as "true", stands in a text by chance."""
 
 _OWN_AWS: Final = (
     "AWS_ACCESS_KEY_ID",
@@ -186,7 +189,8 @@ def verdict(code: int, tail: list[str], settings: SparkSettings) -> ConnectdErro
     means = driver_words.meaning(tail)
     if means is None:
         line = driver_words.telling_line(tail)
-        return RetriableError(f"the Spark driver {ended}{f': {line}' if line else ''}")
+        told = f": {line}{_settings_in(line, settings)}" if line else ""
+        return RetriableError(f"the Spark driver {ended}{told}")
     message = f"the Spark driver {ended}: {explanation(tail, settings)}"
     return RetriableError(message) if means.is_retriable else FatalTaskError(message)
 
@@ -197,7 +201,24 @@ def explanation(tail: list[str], settings: SparkSettings) -> str:
     if means is None:
         return ""
     quoted = f": {means.line}" if means.line else ""
-    return f"{means.text} (spark.master is {settings.master}){quoted}"
+    named = _settings_in(f"{means.text} {means.line}", settings)
+    return f"{means.text} (spark.master is {settings.master}){quoted}{named}"
+
+
+def _settings_in(text: str, settings: SparkSettings) -> str:
+    """The settings that a text is about: it has their names, or what they are set to."""
+    found = [
+        f"{CONF_PREFIX}{name}"
+        for name, value in settings.conf.items()
+        if any(_has_word(text, each) for each in (name, value, *value.split(",")))
+    ]
+    return f"; look at {', '.join(found)}" if found else ""
+
+
+def _has_word(text: str, word: str) -> bool:
+    if len(word) < SETTING_LENGTH_MIN:
+        return False
+    return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w]|\.\w)", text) is not None
 
 
 def _environment(

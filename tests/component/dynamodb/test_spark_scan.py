@@ -22,7 +22,7 @@ from connectd.model.record import RecordBatch
 from connectd.runtime import statuses
 from tests.component.dynamodb import spark
 from tests.component.dynamodb.rig import Rig, virtual
-from tests.component.dynamodb.spark import ITEMS, FakeDriver, FakeSpark, new_rig
+from tests.component.dynamodb.spark import ITEMS, Behaviour, FakeDriver, FakeSpark, new_rig
 
 
 def scan_of(rig: Rig) -> dict[str, object]:
@@ -193,17 +193,18 @@ async def test_while_another_start_is_waited_for_the_table_says_why() -> None:
 async def test_failures_without_progress_end_in_a_failed_table_with_the_last_lines() -> None:
     rig, _ = new_rig()
     fake = FakeSpark(rig, restarts_max=2)
-    fake.script += [spark.stays_silent(1, "the last line") for _ in range(3)]
+    fake.script += [spark.stays_silent(1, "timeout: the last line") for _ in range(3)]
     await rig.start()
     await rig.until(lambda: rig.state("orders") == "FAILED")
     reason = str(rig.row("orders")["reason"])
     assert "failed 3 times in a row" in reason
     assert "spark.restart.attempts.max is 2" in reason
-    assert "exit code 1: the last line" in reason
+    assert "exit code 1: timeout: the last line" in reason
     assert statuses.trace_of(failure_of(rig)).endswith(
         "failed 3 times in a row without getting on (spark.restart.attempts.max is 2); the last "
-        "time: the Spark driver has ended with exit code 1: the last line\n"
-        "the last lines of the Spark driver:\nWARN something that Spark says\nthe last line"
+        "time: the Spark driver has ended with exit code 1: timeout: the last line\n"
+        "the last lines of the Spark driver:\nWARN something that Spark says\n"
+        "timeout: the last line"
     )
     assert len(fake.jobs) == 3
     assert fake.running == 0
@@ -261,6 +262,56 @@ async def test_what_spark_says_at_its_start_is_understood(
     await rig.until(lambda: rig.state("orders") == "FAILED")
     assert meaning in str(rig.row("orders")["reason"])
     assert len(fake.jobs) == starts
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize(
+    "behaviours",
+    [
+        [
+            spark.stays_silent(1, "ERROR: cannot use /tmp/connectd-scan-7-12-a3b/x (pid 4)"),
+            spark.stays_silent(1, "ERROR: cannot use /tmp/connectd-scan-7-12-zz9/x (pid 5)"),
+        ],
+        [spark.fails_unstarted(Failed("no such thing", retriable=True, at_start=True))] * 2,
+    ],
+)
+async def test_a_spark_that_never_starts_for_one_reason_is_not_tried_for_minutes(
+    behaviours: list[Behaviour],
+) -> None:
+    rig, _ = new_rig()
+    fake = FakeSpark(rig, restarts_max=5)
+    fake.script += behaviours
+    await rig.start()
+    await rig.until(lambda: rig.state("orders") == "FAILED")
+    reason = str(rig.row("orders")["reason"])
+    assert "Spark cannot be started, twice for the same reason" in reason
+    assert "no such thing" in reason or "cannot use" in reason
+    assert len(fake.jobs) == 2
+    await rig.stop()
+
+
+@virtual
+@pytest.mark.parametrize(
+    "behaviours",
+    [
+        [spark.stays_silent(1, "one thing"), spark.stays_silent(1, "another thing")],
+        [spark.stays_silent(1, "m:7077: Connection refused")] * 2,
+        [spark.stays_silent(-9, "killed by whoever")] * 2,
+        [spark.fails_unstarted(Failed("no executor would do it", retriable=True))] * 2,
+        [spark.dies_after(0), *[spark.stays_silent(1, "it was there before")] * 2],
+    ],
+)
+async def test_a_spark_that_may_start_later_has_all_its_attempts(
+    behaviours: list[Behaviour],
+) -> None:
+    rig, table = new_rig()
+    fake = FakeSpark(rig)
+    fake.script += behaviours
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert len(fake.jobs) == len(behaviours) + 1
+    assert rig.topic_view("orders") == table.items
     await rig.stop()
 
 

@@ -292,3 +292,67 @@ def test_an_end_without_a_word_is_understood_by_the_last_lines(
     error = spark_command.verdict(code, tail, SparkSettings())
     assert isinstance(error, kind)
     assert says in str(error)
+
+
+@pytest.mark.parametrize(
+    ("conf", "line", "kind", "says"),
+    [
+        (
+            {"spark.task.cpus": "4"},
+            "The number of cores per executor (=2) has to be >= the number of cpus per task = 4.",
+            FatalTaskError,
+            "no executor has the cores of one task",
+        ),
+        (
+            {"spark.log.level": "NOPE"},
+            '[INVALID_CONF_VALUE.REQUIREMENT] The value in the config "spark.log.level" is',
+            FatalTaskError,
+            "Spark refuses one of its settings",
+        ),
+        (
+            {"spark.driver.memory": "300m"},
+            "[INVALID_DRIVER_MEMORY.SYSTEM_MEMORY] Insufficient driver memory: increase heap size "
+            'using "spark.driver.memory" in Spark configuration.',
+            FatalTaskError,
+            "Spark refuses one of its settings",
+        ),
+        (
+            {"spark.plugins": "com.acme.Fine,no.such.Plugin"},
+            "java.lang.ClassNotFoundException: no.such.Plugin",
+            FatalTaskError,
+            "a class that a setting names is not on Spark's class path",
+        ),
+        (
+            {"spark.local.dir": "/proc/nowhere"},
+            "java.io.IOException: Failed to create a temp directory (under /proc/nowhere) after 10",
+            FatalTaskError,
+            "Spark cannot write where it is to",
+        ),
+        (
+            {"spark.eventLog.dir": "/proc/nowhere"},
+            "java.io.FileNotFoundException: File file:/proc/nowhere does not exist",
+            FatalTaskError,
+            "a file that a setting names is missing",
+        ),
+        (
+            {"spark.driver.memory": "10m"},
+            'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',
+            RetriableError,
+            "the driver's JVM has too little memory",
+        ),
+        (
+            {"spark.whatever": "peculiar"},
+            "java.lang.IllegalStateException: what is a peculiar thing",
+            RetriableError,
+            "IllegalStateException: what is a peculiar thing",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named(
+    conf: dict[str, str], line: str, kind: type[Exception], says: str
+) -> None:
+    settings = SparkSettings(conf={"spark.ui.enabled": "true", **conf})
+    error = spark_command.verdict(1, ["26/11/28 WARN Utils: all is true", line], settings)
+    assert type(error) is kind
+    assert says in str(error)
+    assert str(error).endswith(f"; look at spark.conf.{next(iter(conf))}")
