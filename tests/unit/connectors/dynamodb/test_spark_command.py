@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from connectd.aio.child_process import ChildCommand, process_start
+from connectd.aio.child_process import ChildCommand
 from connectd.aws.settings import AwsSettings
 from connectd.configdef import properties
 from connectd.configdef.spark_settings import SparkSettings
@@ -222,21 +222,34 @@ def test_a_job_that_was_read_is_removed_before_what_the_driver_writes() -> None:
     assert not directory.exists()
 
 
-def test_what_workers_have_left_that_are_no_more_is_removed(private_tmp: Path) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    mine = f"connectd-scan-{os.getpid()}-{process_start(os.getpid())}-a"
-    for name in (
-        f"connectd-scan-{gone.pid}-1-b",
-        f"connectd-scan-{os.getpid()}-1-c",  # another process had this pid
-        mine,
-        "connectd-scan-of-somebody",
-        "else",
-    ):
-        (private_tmp / name).mkdir()
+def test_what_a_killed_worker_has_left_is_removed_and_nothing_of_one_that_lives(
+    private_tmp: Path,
+) -> None:
+    (private_tmp / f"connectd-scan-{os.getpid()}-left").mkdir()  # its number is another's by now
+    (private_tmp / "connectd-scan-1-left" / "tmp").mkdir(parents=True)
+    (private_tmp / "else").mkdir()
+    mine = spark_command.write_files(a_job(), SparkSettings())
+    program = "import sys, time; sys.path.insert(0, sys.argv[1])\n" + (
+        "from connectd.aio.owned_directory import OwnedDirectory\n"
+        "owned = OwnedDirectory('connectd-scan-4711-', sys.argv[2])\n"
+        "print(owned.path, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    root = str(Path(spark_command.__file__).parents[3])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, root, str(private_tmp)], stdout=subprocess.PIPE, text=True
+    ) as other:
+        try:
+            assert other.stdout is not None
+            theirs = Path(other.stdout.readline().strip())
+            spark_command.remove_stale_files(private_tmp)
+            # Its number is that of no process here, as from another container.
+            assert set(private_tmp.iterdir()) == {mine, theirs, private_tmp / "else"}
+        finally:
+            other.kill()
     spark_command.remove_stale_files(private_tmp)
-    left = {each.name for each in private_tmp.iterdir()}
-    assert left == {mine, "connectd-scan-of-somebody", "else"}
+    assert set(private_tmp.iterdir()) == {mine, private_tmp / "else"}
+    spark_command.remove_files(mine)
 
 
 # -- the end -----------------------------------------------------------------------------------
