@@ -52,6 +52,10 @@ class ScanLedger:
         self._items = sum(each.count for each in self._positions.values())
         self._end_ms: int | None = None
         self._settled_s = scope.clock.monotonic() + (state.spark_settle_ms or 0) / 1000
+        if scope.hand_off is not None:  # also where the state, which says so too, was removed
+            left = scope.hand_off.engine.leftovers
+            now_s = scope.clock.monotonic()
+            self.settle_after(left.left_s(scope.hand_off.connector, scope.table, now_s))
         self._is_too_old = False
         self.progress = scope.progress.scan = ScanProgress(
             engine,

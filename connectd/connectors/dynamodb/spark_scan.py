@@ -87,6 +87,7 @@ class SparkScan:
         self._ledger = ledger
         self._spark = hand_off.engine
         self._running = hand_off.running
+        self._connector = hand_off.connector
         self._make_job = make_job
         self._flow = PositionFlow(scope.queue, scope.table)
         settings = self._spark.settings
@@ -178,7 +179,13 @@ class SparkScan:
             await self._follow_driver(self._make_job(tuple(self._ledger.unfinished())))
         finally:
             if not self._spark.settings.is_local and not isinstance(self._last_word, Finished):
-                self._ledger.settle_after(self._settle_s())
+                self._leave_behind()
+
+    def _leave_behind(self) -> None:
+        settle_s = self._settle_s()
+        self._ledger.settle_after(settle_s)
+        until_s = self._scope.clock.monotonic() + settle_s
+        self._spark.leftovers.note(self._connector, self._scope.table, until_s)
 
     def _settle_s(self) -> float:
         return scan_lease.settle_s(self._make_job(()).lease_s)
