@@ -42,7 +42,7 @@ The file of a standalone worker that does not run is read and written directly:
 Exit codes:
   0  done
   1  the worker refused, or did not answer; the disk refused
-  2  usage, or a file that cannot be used
+  2  usage, or a file that cannot be used; interrupted
 """
 
 _URL = worker_api.DEFAULT_URL
@@ -95,24 +95,30 @@ def _list(options: argparse.Namespace) -> int:
     entries = {name: place.read(name) for name in names}
     if options.json:
         offsets = {name: {"offsets": found} for name, found in entries.items()}
-        screen.print_json(offsets if options.connector is None else offsets[options.connector])
+        with screen.telling():
+            screen.print_json(offsets if options.connector is None else offsets[options.connector])
         return ExitCode.CLEAN
     rows = [
         (name, _compact(entry["partition"]), _compact(entry["offset"]))
         for name, found in entries.items()
         for entry in found
     ]
-    screen.print_table(("CONNECTOR", "PARTITION", "OFFSET"), rows)
+    with screen.telling():
+        screen.print_table(("CONNECTOR", "PARTITION", "OFFSET"), rows)
     return ExitCode.CLEAN
 
 
 def _alter(options: argparse.Namespace) -> int:
-    print(_place(options).alter(options.connector, _wanted(options)))
+    done = _place(options).alter(options.connector, _wanted(options))
+    with screen.telling():
+        print(done)
     return ExitCode.CLEAN
 
 
 def _reset(options: argparse.Namespace) -> int:
-    print(_place(options).reset(options.connector))
+    done = _place(options).reset(options.connector)
+    with screen.telling():
+        print(done)
     return ExitCode.CLEAN
 
 

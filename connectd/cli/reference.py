@@ -23,7 +23,9 @@ The JSON form has sections with a title and keys; a key looks as in
 GET /connector-plugins/<plugin>/config.
 
 Exit codes:
-  0  printed
+  0  printed, or as much of it as anybody has read
+  1  it cannot be written
+  2  interrupted
 """
 
 
@@ -46,10 +48,11 @@ def reference_text() -> str:
 
 
 def _reference(options: argparse.Namespace) -> int:
-    if options.format == "md":
-        print(reference_text(), end="")
-    else:
-        screen.print_json(_document())
+    with screen.telling():
+        if options.format == "md":
+            print(reference_text(), end="")
+        else:
+            screen.print_json(_document())
     return ExitCode.CLEAN
 
 
