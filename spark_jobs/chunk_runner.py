@@ -66,8 +66,8 @@ class ChunkRunner:
         patience_s: float = PATIENCE_S,
     ) -> None:
         """``job_text`` is what goes to the workers. ``stop`` ends ``run`` at once. ``settle_s``:
-        for how long after it was handed out a chunk that was lost may still write; 0 where lost
-        means dead.
+        for how long after it was handed out a chunk that was lost may still write; 0 where every
+        process ends with the driver, for nobody streams before it has ended.
         """
         self._job = job
         self._job_text = job_text

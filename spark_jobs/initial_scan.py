@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import signal
 import sys
 import threading
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import structlog
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext, TaskContext
 from pyspark.errors import PySparkException
@@ -38,6 +40,11 @@ from spark_jobs.job_file import take_job, text_for_workers
 from spark_jobs.parent_watch import ParentWatch
 
 EXIT_STOPPED: Final = 128 + signal.SIGTERM
+
+CAUSES_MAX: Final = 3
+"""Exceptions, one the cause of the other, of which is told."""
+
+_SPARKS_OWN: Final = re.compile(r"org\.apache\.spark\.[\w.$]*(Exception|Error): ")
 
 _LOOK_S: Final = 0.2
 """How often it is looked whether the first task is done, or not wanted any more."""
@@ -105,7 +112,7 @@ def _scan(job: ScanJob, stop: threading.Event) -> Finished | Failed | None:
         with _spark(job, stop) as context:
             return scan_on(context, job, _report, stop)
     except _StartError as error:
-        return None if stop.is_set() else Failed(str(error), error.retriable)
+        return None if stop.is_set() else Failed(str(error), error.retriable, at_start=True)
 
 
 def scan_on(
@@ -157,12 +164,15 @@ def _spark(job: ScanJob, stop: threading.Event) -> Iterator[SparkContext]:
             # An unreachable master is given up after a minute, without a word to us.
             raise OSError(f"it has ended at once, with master {conf.get('spark.master')}")
     except (Py4JError, PySparkException, OSError, ValueError) as error:
-        text = _java_text(error)
+        text = _start_text(error)
         means = driver_words.meaning([text])
+        advice = ""
+        if means is None and isinstance(error, Py4JJavaError):
+            advice = "; check spark.master, the settings under spark.conf., the log of the driver"
+        elif means is None:
+            advice = "; check that Java 17 or newer is found (JAVA_HOME), and the log of the driver"
         raise _StartError(
-            f"starting Spark: {text}; check the master, that Java 17 or newer is found "
-            "(JAVA_HOME), and the log of the driver",
-            retriable=means is None or means.is_retriable,
+            f"starting Spark: {text}{advice}", retriable=means is None or means.is_retriable
         ) from error
     try:
         yield context
@@ -268,9 +278,27 @@ def _java_text(error: Exception) -> str:
     text = str(error)
     if isinstance(error, Py4JJavaError):
         text = str(error.java_exception.getMessage() or error.java_exception.toString())
+    return _in_short(text) or type(error).__name__
+
+
+def _in_short(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("at ", "Driver stacktrace"))]
-    return " ".join(kept)[:1000] or type(error).__name__
+    return " ".join(kept)[:1000]
+
+
+def _start_text(error: Exception) -> str:
+    """Why Spark does not start, with the causes: a class that is missing is named by the last."""
+    if not isinstance(error, Py4JJavaError):
+        return _java_text(error)
+    texts: list[str] = []
+    thrown: JavaObject | None = error.java_exception
+    while thrown is not None and len(texts) < CAUSES_MAX:
+        said = _SPARKS_OWN.sub("", _in_short(str(thrown.toString())), count=1)
+        if not any(said in each for each in texts):
+            texts.append(said)
+        thrown = thrown.getCause()
+    return "; caused by ".join(texts)
 
 
 def _report(report: ScanReport) -> None:

@@ -67,8 +67,9 @@ class Sides:
             job.page_size,
         )
         converters = chunk_tools.make_converters(job)
-        expected = ExpectedRecords(job.plan, job.state.info(), converters, LoopClock())
-        states = _states(job)
+        expected = ExpectedRecords(
+            job.plan, job.state.info(), converters, _states(job), LoopClock()
+        )
         share = None if job.units_per_s is None else job.units_per_s / job.total_segments
         compared: dict[Compared, int] = {}
         with asyncio.Runner() as runner:
@@ -76,18 +77,15 @@ class Sides:
                 segment = Segment(number, job.total_segments, share, job.item_bytes)
                 for page in read_pages(place, segment):
                     for each in runner.run(expected.of_items(page.items)):
-                        topic, key, value = each.record[:3]
-                        state = states.read(topic, value)
-                        if state.digest is None:
-                            continue
-                        if topic not in topics:
-                            raise ConfigError(
-                                f"records of table {job.table} go to topic {topic}, which is not "
-                                "read; name every topic with --topic"
-                            )
-                        compared[state.compared] = compared.get(state.compared, 0) + 1
-                        key_id = reconciling.key_id(topic, key)
-                        yield key_id, topic, key, each.item_key, state.digest, None, None
+                        topic, way = each.row.topic, each.compared
+                        if way is not None:
+                            if topic not in topics:
+                                raise ConfigError(
+                                    f"records of table {job.table} go to topic {topic}, which is "
+                                    "not read; name every topic with --topic"
+                                )
+                            compared[way] = compared.get(way, 0) + 1
+                        yield *each.row, None, None
                 tallies = {"skipped": expected.skipped}
                 tallies |= {each.value: amount for each, amount in compared.items()}
                 for name, amount in tallies.items():
@@ -139,12 +137,8 @@ def _records(conf: dict[str, str], topic: str, partition: int, end: int) -> Iter
         moved_s = time.monotonic()
         while True:
             messages = consumer.consume(_BATCH, timeout=_POLL_S)
-            if not messages and time.monotonic() - moved_s > STILL_S:
-                raise BrokerUnavailableError(
-                    f"reading topic {topic}, partition {partition}: nothing came for {STILL_S:g} s"
-                )
+            has_moved = False
             for message in messages:
-                moved_s = time.monotonic()
                 error, offset = message.error(), message.offset() or 0
                 if error is not None:
                     if error.code() == KafkaError._PARTITION_EOF:
@@ -152,11 +146,18 @@ def _records(conf: dict[str, str], topic: str, partition: int, end: int) -> Iter
                     if not error.retriable():
                         doing = f"reading topic {topic}"
                         raise errors.translate(KafkaException(error), doing)
-                    continue
+                    continue  # what librdkafka tries again is no record
                 if offset >= end:
                     return
+                has_moved = True
                 yield message
                 if offset + 1 >= end:
                     return
+            if has_moved:  # however long who takes them takes
+                moved_s = time.monotonic()
+            elif time.monotonic() - moved_s > STILL_S:
+                raise BrokerUnavailableError(
+                    f"reading topic {topic}, partition {partition}: nothing came for {STILL_S:g} s"
+                )
     finally:
         consumer.close()

@@ -12,6 +12,7 @@ from connectd.connectors.dynamodb.reconciling import (
     Kind,
     names_table,
     owner_of,
+    reason_of,
 )
 from connectd.connectors.dynamodb.second_look import Candidate
 from connectd.errors import ConnectdError
@@ -23,6 +24,9 @@ memory. A topic that differs in more of them is not merely behind."""
 OWNERS_MAX: Final = 5
 """Other tables that are named."""
 
+REASONS_MAX: Final = 3
+"""Reasons that are given why items cannot be converted."""
+
 
 @dataclass
 class Leftovers:
@@ -30,16 +34,22 @@ class Leftovers:
 
     ``nameless``: extra, and the record does not name its table; ``aimless``: extra, and its key
     does not lead back to an item; ``keyless``: extra without a key. ``owners``: the tables that
-    hold keys of ours.
+    hold keys of ours. ``reasons``: the first few why items cannot be converted.
     """
 
     aimless: int = 0
     nameless: int = 0
     keyless: int = 0
     owners: set[str] = field(default_factory=set)
+    reasons: list[str] = field(default_factory=list)
 
     def add(self, candidate: Candidate) -> None:
         """Count one."""
+        reason = reason_of(candidate.expected)
+        if reason is not None:
+            if reason not in self.reasons and len(self.reasons) < REASONS_MAX:
+                self.reasons.append(reason)
+            return
         owner = owner_of(candidate.found)
         if owner is not None and len(self.owners) <= OWNERS_MAX:
             self.owners.add(owner)
@@ -84,8 +94,9 @@ def of_doubt(counts: Counts, looked_at: int, denied: ConnectdError | None) -> li
     ]
 
 
-def of_leftovers(left: Leftovers, skipped: int, *, removes_extra: bool) -> list[str]:
-    """What a repair leaves, and what helps; ``removes_extra``: with ``--repair-extra``."""
+def of_leftovers(left: Leftovers, unrecorded: int, *, removes_extra: bool) -> list[str]:
+    """What a repair leaves, and what helps; ``removes_extra``: with ``--repair-extra``.
+    ``unrecorded``: items that have no record in the topic."""
     notes = []
     if left.owners:
         names = sorted(left.owners)
@@ -102,7 +113,7 @@ def of_leftovers(left: Leftovers, skipped: int, *, removes_extra: bool) -> list[
             "until the topic's retention takes them (cleanup.policy=delete)"
         )
     if left.aimless:
-        notes.append(_aimless(left, skipped, removes_extra=removes_extra))
+        notes.append(_aimless(left, unrecorded, removes_extra=removes_extra))
     if left.nameless and not removes_extra:
         notes.append(
             f"{left.nameless} extra records do not say which table they are of, and might be "
@@ -112,7 +123,7 @@ def of_leftovers(left: Leftovers, skipped: int, *, removes_extra: bool) -> list[
     return notes
 
 
-def _aimless(left: Leftovers, skipped: int, *, removes_extra: bool) -> str:
+def _aimless(left: Leftovers, unrecorded: int, *, removes_extra: bool) -> str:
     found = (
         f"the keys of {left.aimless} extra records do not lead back to an item (a transform, "
         "another converter or somebody else has made them), so that they were looked at again in "
@@ -123,23 +134,28 @@ def _aimless(left: Leftovers, skipped: int, *, removes_extra: bool) -> str:
             f"{found}; --repair leaves them. Where no other table's records are in the topic, "
             "--repair-extra writes their tombstones"
         )
-    if skipped:
-        return (
-            f"{found}. They were left, for they may be of the items that are not in the comparison"
-        )
+    if unrecorded:
+        return f"{found}. They were left, for they may be of the items that have no record now"
     return (
         f"{found}. They came while the table was read, or stand in a topic that is not named "
         "(--topic), and were left: run it again"
     )
 
 
-def of_items(counts: Counts, policies: Mapping[str, str | None]) -> list[str]:
+def of_items(counts: Counts, left: Leftovers, policies: Mapping[str, str | None]) -> list[str]:
     """What explains items that the topic lacks; ``policies``: cleanup.policy of each topic."""
     notes = []
+    if counts.unconvertible:
+        told = "; ".join(left.reasons)
+        notes.append(
+            f"{counts.unconvertible} items cannot be converted, so that the connector fails at "
+            "them, or leaves them out (errors.tolerance=all); mend its transforms and converters"
+            f"{f': {told}' if told else ''}"
+        )
     if counts.skipped:
         notes.append(
-            f"{counts.skipped} items are not in the comparison: they cannot be converted, or "
-            "a transform drops them"
+            f"{counts.skipped} items are to have nothing in the topic, which is no difference: a "
+            "transform drops them, or makes tombstones of them"
         )
     deleting = [topic for topic, policy in policies.items() if policy and "delete" in policy]
     if deleting and counts.missing:
@@ -148,6 +164,30 @@ def of_items(counts: Counts, policies: Mapping[str, str | None]) -> list[str]:
             "written, and removed by the topic's retention"
         )
     return notes
+
+
+def absent(topic: str) -> str:
+    """A connector that has had nothing to copy."""
+    return (
+        f"topic {topic} does not exist, and nothing is to be there: the connector makes it with "
+        "the first record"
+    )
+
+
+def left_out(topic: str) -> str:
+    """The connector's topic without transforms, that nothing goes to with them."""
+    return (
+        f"no item goes to topic {topic}, so that it was not read; if the connector has ever "
+        "written there, name it with --topic"
+    )
+
+
+def asked_again(overtaken: int) -> str:
+    """What a repair beside an export has done about changes in that very moment."""
+    return (
+        "every key that was written was asked of the table once more when Kafka had its record; "
+        f"{overtaken} had changed meanwhile, and were compared with the table itself"
+    )
 
 
 def overwritten(keys: int) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from connectd.aio.clock import Clock
-from connectd.app.expected_records import ExpectedRecords
+from connectd.app.expected_records import ExpectedRecords, Unconvertible
 from connectd.app.reconcile_on_spark import SparkLook
 from connectd.connectors.dynamodb import reconciling
+from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.export_pages import ExportReading
 from connectd.connectors.dynamodb.reconciling import StateReader
 from connectd.connectors.dynamodb.record_keys import KeyReader
 from connectd.connectors.dynamodb.second_look import Candidate
 from connectd.connectors.dynamodb.table_reading import TableReading
-from connectd.errors import NotFoundError
+from connectd.errors import InvalidRequestError, NotFoundError
 from connectd.kafka.following import OnRecords, TopicFollower
 from connectd.kafka.producer import PageProducer
 from connectd.model.record import RoutedRecord
@@ -68,24 +69,61 @@ class Parts:
 
 
 class Now(NamedTuple):
-    """An item as it is now: whether there is one, and the record that it has (None: none)."""
+    """An item as it is now: whether there is one, and the record that it has (None: none).
+    ``reason``: why it cannot be converted."""
 
     exists: bool
     record: RoutedRecord | None
+    reason: str | None = None
+
+
+UNKNOWN: Final = Now(False, None)
+"""What is known of an item whose key nobody knows: that the comparison has not seen it."""
+
+
+def lead_back(parts: Parts, candidates: Iterable[Candidate]) -> None:
+    """Find out which items the candidates are of, where their records' keys tell."""
+    for each in candidates:
+        if each.item_key is None:
+            each.item_key = parts.keys.item_key(each.topic, each.key)
 
 
 async def items_now(parts: Parts, candidates: Sequence[Candidate]) -> list[Now]:
-    """The candidates' items, and what the connector would write of them."""
+    """The candidates' items, and what the connector would write of them.
+
+    A key that was made of a record's, and that DynamoDB refuses, does not lead back to an item; it
+    is taken from its candidate.
+
+    Raises:
+        ConnectdError: the table cannot be read.
+    """
     keys = [each.item_key for each in candidates if each.item_key is not None]
     assert len(keys) == len(candidates), "only candidates with an item's key are asked for"
+    found = await parts.table.items(keys)
     return [
-        Now(False, None) if item is None else Now(True, await parts.expected.of_item(item))
-        for item in await parts.table.items(keys)
+        await _now(parts, candidate, each)
+        for candidate, each in zip(candidates, found, strict=True)
     ]
+
+
+async def _now(parts: Parts, candidate: Candidate, found: Raw | InvalidRequestError | None) -> Now:
+    if found is None:
+        return Now(False, None)
+    if isinstance(found, InvalidRequestError):
+        if candidate.expected is not None:
+            raise found  # it is the key of an item, as the table itself has shown it
+        candidate.item_key = None
+        return UNKNOWN
+    made = await parts.expected.of_item(found)
+    if isinstance(made, Unconvertible):
+        return Now(True, None, made.reason)
+    return Now(True, made)
 
 
 def digest_of(parts: Parts, candidate: Candidate, now: Now) -> bytes | None:
     """What a candidate's record should say, given its item."""
+    if now.reason is not None:
+        return reconciling.unconvertible(now.reason)
     record = now.record
     if record is None or reconciling.key_id(record.topic, record.key) != candidate.key_id:
         return None  # there is no item, or its record goes elsewhere now

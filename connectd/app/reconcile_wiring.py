@@ -148,15 +148,12 @@ class _Wiring:
         """All of them."""
         plan = record_plan(description, self._settings.messages)
         converters, now_ms = self._converters, wall_ms(self.clock)
+        info, states = _info(self._subject, now_ms), self._states(plan)
         return Parts(
             clock=self.clock,
             table=TableReading(api.dynamodb, description, self._settings.scan, self.clock),
-            expected=ExpectedRecords(plan, _info(self._subject, now_ms), converters, self.clock),
-            states=StateReader(
-                reconciling.decoder(converters.value),
-                self._subject.table,
-                plain_documents=plan.envelope.document == "plain",
-            ),
+            expected=ExpectedRecords(plan, info, converters, states, self.clock),
+            states=states,
             keys=KeyReader(
                 plan.key_schema,
                 reconciling.decoder(converters.key),
@@ -167,6 +164,13 @@ class _Wiring:
             open_follower=self._follower,
             open_producer=self._producer,
             spark=self._spark(description, plan, now_ms) if on_spark else None,
+        )
+
+    def _states(self, plan: TablePlan) -> StateReader:
+        return StateReader(
+            reconciling.decoder(self._converters.value),
+            self._subject.table,
+            plain_documents=plan.envelope.document == "plain",
         )
 
     def _follower(

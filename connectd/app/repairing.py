@@ -19,11 +19,21 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-from connectd.app.reconcile_parts import CHUNK_KEYS, Now, OnProgress, Parts, digest_of, items_now
+from connectd.app.reconcile_notes import CANDIDATES_MAX
+from connectd.app.reconcile_parts import (
+    CHUNK_KEYS,
+    UNKNOWN,
+    Now,
+    OnProgress,
+    Parts,
+    digest_of,
+    items_now,
+    lead_back,
+)
 from connectd.connectors.dynamodb.digest_file import DigestFile, Found
 from connectd.connectors.dynamodb.reconciling import Repaired, names_table, owner_of
 from connectd.connectors.dynamodb.second_look import Candidate
-from connectd.errors import BrokerUnavailableError
+from connectd.errors import BrokerUnavailableError, ConnectdError
 from connectd.kafka.log import first_error
 from connectd.kafka.page import SendJob, SendResult
 from connectd.kafka.producer import PageProducer
@@ -31,9 +41,6 @@ from connectd.model.record import RoutedPage, RoutedRecord
 
 ACK_S: Final = 120.0
 """How long a repair waits for Kafka to acknowledge one chunk."""
-
-UNKNOWN: Final = Now(False, None)
-"""What is known of an item whose key nobody knows: that the comparison has not seen it."""
 
 
 class Topics(Protocol):
@@ -75,6 +82,8 @@ class Repair:
         self._held: set[bytes] = set()
         self.overwritten = 0
         """Keys whose record of another table came in between, and was written over."""
+        self.overtaken: list[Candidate] = []
+        """Beside an export: keys that the comparison behind the repair must ask the table for."""
 
     async def run(self) -> Repaired:
         """Write, and wait until all is acknowledged.
@@ -96,31 +105,57 @@ class Repair:
                 }
                 after = chunk[-1].key_id
                 self._written, self._held = set(), set()
-                records = [
-                    record
-                    for candidate, now in zip(chunk, items, strict=True)
-                    if _is_as_it_was(candidate, left.get(candidate.key_id))
-                    and (record := self._mending(candidate, now)) is not None
-                ]
+                records, written = [], []
+                for candidate, now in zip(chunk, items, strict=True):
+                    if not _is_as_it_was(candidate, left.get(candidate.key_id)):
+                        self._leave(candidate)
+                    elif (record := self._mending(candidate, now)) is not None:
+                        records.append(record)
+                        written.append((candidate, digest_of(self._parts, candidate, now)))
                 await self._write(producer, records)
+                await self._ask_again(written)
                 self._on_progress("repairing", self._records + self._tombstones, total)
             await self._topics.read_to_end()
         finally:
             await producer.close(1.0)
         return Repaired(self._records, self._tombstones)
 
+    def _leave(self, candidate: Candidate) -> None:
+        """Somebody has to ask the table for this key: its record may be older than the item."""
+        if self._parts.export is None or candidate.item_key is None:
+            return
+        if len(self.overtaken) >= CANDIDATES_MAX:
+            raise ConnectdError(
+                f"more than {CANDIDATES_MAX} items have changed while they were repaired beside "
+                "an export; pause the connector, and whoever writes to the table, and run it again"
+            )
+        self.overtaken.append(candidate)
+
+    async def _ask_again(self, written: Sequence[tuple[Candidate, bytes | None]]) -> None:
+        """Find out what has changed before its record was acknowledged.
+
+        What changes later has its record later. A comparison with a scan would find out by itself;
+        an export shows what was.
+        """
+        if self._parts.export is None:
+            return
+        asked = [each for each in written if each[0].item_key is not None]
+        items = await items_now(self._parts, [candidate for candidate, _ in asked])
+        for (candidate, digest), now in zip(asked, items, strict=True):
+            if digest_of(self._parts, candidate, now) != digest:
+                self._leave(candidate)
+
     async def _items(self, chunk: Sequence[Candidate]) -> list[Now]:
-        for each in chunk:
-            if each.item_key is None:
-                each.item_key = self._parts.keys.item_key(each.topic, each.key)
+        lead_back(self._parts, chunk)
         known = [each for each in chunk if each.item_key is not None]
-        items = iter(await items_now(self._parts, known))
-        return [UNKNOWN if each.item_key is None else next(items) for each in chunk]
+        items = await items_now(self._parts, known)  # may find that a key leads nowhere
+        found = {each.key_id: now for each, now in zip(known, items, strict=True)}
+        return [found.get(each.key_id, UNKNOWN) for each in chunk]
 
     def _mending(self, candidate: Candidate, now: Now) -> RoutedRecord | None:
         """The record that mends a difference, None: there is none, or nobody may say so."""
         expected, found = digest_of(self._parts, candidate, now), candidate.found
-        if expected == found or owner_of(found) is not None:
+        if expected == found or owner_of(found) is not None or now.reason is not None:
             return None
         if expected is not None:
             self._records += 1

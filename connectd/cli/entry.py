@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+from contextlib import suppress
 
 import connectd
 from connectd.app.exit_code import ExitCode
 from connectd.cli import (
     connectors,
     health,
+    interrupts,
     offsets,
     plugins,
     reconcile,
     reference,
+    screen,
     validate,
     worker,
 )
+from connectd.cli.interrupts import HeldInterrupts
 from connectd.errors import ConfigError, ConnectdError
 from connectd.observe import redaction
 
@@ -30,25 +33,32 @@ A Kafka Connect worker that copies DynamoDB tables into Kafka.
 """
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Entry point of the ``connectd`` command; returns the exit code."""
+def run(arguments: list[str] | None, held: HeldInterrupts) -> int:
+    """Find the command and run it; returns the exit code. Interrupts are ``held`` until then."""
+    screen.open_streams()
     parser = _parser()
-    options = parser.parse_args(arguments)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit:  # help, or a mistake
+        with suppress(ConnectdError), screen.telling():
+            """What it has printed goes out, if it can."""
+        raise
     if options.command is None:
         parser.print_help(sys.stderr)
         return ExitCode.CONFIG
     try:
-        code = int(options.command(options))
-        sys.stdout.flush()
-    except BrokenPipeError:  # who reads has seen enough, `connectd reference | head`
-        _forget_stdout()
-        return ExitCode.CLEAN
+        held.let_go()
+        return int(options.command(options))
     except KeyboardInterrupt:
-        return ExitCode.FAILED
+        interrupts.forget_interrupt()
+        return int(options.interrupted)
     except ConnectdError as error:
-        print(f"connectd: {redaction.redact_text(str(error))}", file=sys.stderr)
-        return ExitCode.CONFIG if isinstance(error, ConfigError) else ExitCode.FAILED
-    return code
+        return _failed(error)
+
+
+def _failed(error: ConnectdError) -> int:
+    screen.complain(f"connectd: {redaction.redact_text(str(error))}")
+    return ExitCode.CONFIG if isinstance(error, ConfigError) else ExitCode.FAILED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,17 +68,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"connectd {connectd.__version__}")
-    parser.set_defaults(command=None)
+    # Of a command that does not say something else. It is the verdict of none: nothing is known.
+    parser.set_defaults(command=None, interrupted=ExitCode.CONFIG)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in (
         worker, validate, plugins, reference, connectors, offsets, reconcile, health
     ):  # fmt: skip
         command.add(commands)
     return parser
-
-
-def _forget_stdout() -> None:
-    """Send what is still buffered nowhere, or Python complains of the pipe at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

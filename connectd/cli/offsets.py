@@ -43,7 +43,7 @@ The file of a standalone worker that does not run is read and written directly:
 Exit codes:
   0  done
   1  the worker refused, or did not answer; the disk refused
-  2  usage, or a file that cannot be used
+  2  usage, or a file that cannot be used; interrupted
 """
 
 _URL = worker_api.DEFAULT_URL
@@ -99,31 +99,37 @@ def _list(options: argparse.Namespace) -> int:
     entries = {name: _meant(place.read(name), options.where) for name in names}
     if options.json:
         offsets = {name: {"offsets": found} for name, found in entries.items()}
-        screen.print_json(offsets if options.connector is None else offsets[options.connector])
+        with screen.telling():
+            screen.print_json(offsets if options.connector is None else offsets[options.connector])
         return ExitCode.CLEAN
     rows = [
         (name, _compact(entry["partition"]), _compact(entry["offset"]))
         for name, found in entries.items()
         for entry in found
     ]
-    screen.print_table(("CONNECTOR", "PARTITION", "OFFSET"), rows)
+    with screen.telling():
+        screen.print_table(("CONNECTOR", "PARTITION", "OFFSET"), rows)
     return ExitCode.CLEAN
 
 
 def _alter(options: argparse.Namespace) -> int:
-    print(_place(options).alter(options.connector, _wanted(options)))
+    done = _place(options).alter(options.connector, _wanted(options))
+    with screen.telling():
+        print(done)
     return ExitCode.CLEAN
 
 
 def _reset(options: argparse.Namespace) -> int:
     place, connector = _place(options), options.connector
     if options.where is None:
-        print(place.reset(connector))
-        return ExitCode.CLEAN
-    entries = _meant(place.read(connector), options.where)
-    if not entries:
-        raise NotFoundError(f"{connector} has no offsets where {'='.join(options.where)}")
-    print(place.alter(connector, [{**entry, "offset": None} for entry in entries]))
+        done = place.reset(connector)
+    else:
+        entries = _meant(place.read(connector), options.where)
+        if not entries:
+            raise NotFoundError(f"{connector} has no offsets where {'='.join(options.where)}")
+        done = place.alter(connector, [{**entry, "offset": None} for entry in entries])
+    with screen.telling():
+        print(done)
     return ExitCode.CLEAN
 
 

@@ -27,6 +27,7 @@ Plugins of other packages that are installed and cannot be used are told of on s
 Exit codes:
   0  listed
   1  listed, but a plugin of another package cannot be used
+  2  interrupted
 """
 
 
@@ -44,11 +45,12 @@ def _plugins(options: argparse.Namespace) -> int:
     logs.configure(logs.LogFormat.CONSOLE, "FATAL", sys.stderr)
     registry = bundled.plugin_registry()
     found = registry.plugins(connectors_only=False)
-    if options.json:
-        screen.print_json(found)
-    else:
-        rows = [(plugin["type"], plugin["version"], plugin["class"]) for plugin in found]
-        screen.print_table(("TYPE", "VERSION", "CLASS"), rows)
+    with screen.telling():
+        if options.json:
+            screen.print_json(found)
+        else:
+            rows = [(plugin["type"], plugin["version"], plugin["class"]) for plugin in found]
+            screen.print_table(("TYPE", "VERSION", "CLASS"), rows)
     for each in registry.unusable:
-        print(f"connectd: {each.problem}", file=sys.stderr)
+        screen.complain(f"connectd: {each.problem}")
     return ExitCode.FAILED if registry.unusable else ExitCode.CLEAN

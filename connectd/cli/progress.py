@@ -32,7 +32,10 @@ class ProgressLine:
             self._draw("")
 
     def _draw(self, text: str) -> None:
-        print(f"\r{text.ljust(self._length)}\r{text}", end="", file=sys.stderr, flush=True)
+        try:
+            print(f"\r{text.ljust(self._length)}\r{text}", end="", file=sys.stderr, flush=True)
+        except OSError:  # the terminal is gone
+            self._is_watched, text = False, ""
         self._length = len(text)
 
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from connectd.app.exit_code import ExitCode
-from connectd.cli import screen, worker_api
+from connectd.cli import interrupts, screen, worker_api
 from connectd.cli.progress import ProgressLine
 from connectd.cli.screen import Colour
 from connectd.errors import ConfigError, ConnectdError, NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from connectd.app.reconcile_parts import Wishes
     from connectd.app.reconcile_wiring import Subject
     from connectd.cli.screen import Commands
@@ -43,20 +45,30 @@ of the worker's properties file (-w); without one, of CONNECT_… variables in t
   stale     both have it; the topic's last record says something else
   extra     the topic has it, the table does not
   conflict  the table has it, and the last record of its key is another table's
+  unconvertible
+            the table has it, and the connector cannot make a record of it
 
 In a topic that several tables share, the last record of a key counts, whosever it is. A conflict is
 for you to end: in a compacted topic the tables overwrite one another, until each has a topic of its
 own (kafka.topic.map) or keys that differ. Only envelopes name their table: where UnwrapDynamoDb
 takes them away, another table's record of the same key is taken for a stale one.
 
-What should be there is made by the connector's own transforms and converters. Values that are
+The topic is the one that the connector writes to, and every topic that its transforms choose for
+items of the table. One that no item goes to any more must be named (--topic). Where transforms give
+no item a topic (the table is empty, or all are dropped), the connector's topic without them is
+compared; if there is none either, nothing is, and that is exit code 2. Without transforms an empty
+table is in order if its topic was never made.
+
+What should be there is made by the connector's own transforms and converters. Items that a
+transform drops are counted (skipped), and are no difference. Values that are
 envelopes of this connector are compared by document: op, ts_ms, source.init_sync* and old_document
 differ by nature. Values that a transform has changed (UnwrapDynamoDb) are compared as a whole.
 
 A table that is written to is no problem: what differs is looked at again, item by item
 (dynamodb:GetItem) and record by record, until it agrees or has differed for --settle seconds.
 The scan is paced as the connector's own (init.sync.read.capacity.*); digests of all keys go into a
-temporary file (--spill names its directory), some 200 bytes each.
+temporary file (--spill names its directory), some 200 bytes each. It goes with the command, also at
+SIGTERM and SIGHUP; what a killed one has left, the next one removes.
 
 --spark lets Spark do the first comparison, for tables that one process would scan for days: by the
 worker's spark.* keys, as an initial scan on Spark. Topics that transforms choose must then be named
@@ -65,7 +77,8 @@ worker's spark.* keys, as an initial scan on Spark. Topics that transforms choos
 --export compares with a full export that is finished, instead of a scan: it costs no read capacity.
 It is named by its ARN, or by the folder of its manifests. The export is older than the topic, so
 every key that differs is asked of the table itself (dynamodb:GetItem, strongly consistent) before
-it counts. A change made after the export that the topic lacks is not found.
+it counts. A change made after the export that the topic lacks is not found. What --repair has
+written is asked of the table once more when Kafka has it.
 
 --repair writes the items that are missing or stale (as op r) and tombstones for what is extra, with
 the connector's producer settings, waits until all are acknowledged, and compares again. An item
@@ -85,7 +98,8 @@ Exit codes:
   0  the topic holds what the table holds
   1  it does not; with --repair: it still does not
   2  they could not be compared: no such connector, table or topic; access denied; no broker;
-     interrupted
+     partitions added meanwhile; interrupted
+These count whether or not anybody reads the report to its end (… | head).
 """
 
 
@@ -121,11 +135,11 @@ def add(commands: Commands) -> None:
         help="how many differences are listed (default: 20); all are counted",
     )  # fmt: skip
     parser.add_argument(
-        "--topic", action="append", default=[], metavar="TOPIC",
+        "--topic", action="append", default=[], metavar="TOPIC", type=screen.topic,
         help="a further topic to read, where transforms choose the topic; may be repeated",
     )  # fmt: skip
     parser.add_argument("--spill", type=Path, metavar="DIRECTORY", help="where digests are kept")
-    parser.set_defaults(command=_reconcile)
+    parser.set_defaults(command=_reconcile, interrupted=ExitCode.CONFIG)
 
 
 def _reconcile(options: argparse.Namespace) -> int:
@@ -139,22 +153,24 @@ def _reconcile(options: argparse.Namespace) -> int:
     progress = ProgressLine()
     try:
         try:
-            worker, subject = _worker_config(options.worker), _subject(options)
-            report = asyncio.run(_run(subject, worker, wishes, progress, options))
+            with interrupts.asked_to_end() as signals:
+                worker, subject = _worker_config(options.worker), _subject(options)
+                report = asyncio.run(_run(subject, worker, wishes, progress, options, signals))
         finally:
             progress.clear()
+        with screen.telling():
+            if options.json:
+                screen.print_json(report.to_json())
+            else:
+                _print(report)
     except ConnectdError as error:
-        print(f"connectd: {error}", file=sys.stderr)
+        screen.complain(f"connectd: {error}")
         return ExitCode.CONFIG
-    except KeyboardInterrupt:
-        return ExitCode.CONFIG
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     except Exception:  # Python's own exit code for a defect, 1, would say that they differ
-        traceback.print_exc()
+        screen.complain(traceback.format_exc())
         raise SystemExit(ExitCode.CONFIG) from None
-    if options.json:
-        screen.print_json(report.to_json())
-    else:
-        _print(report)
     return ExitCode.CLEAN if report.is_equal else ExitCode.FAILED
 
 
@@ -164,9 +180,14 @@ async def _run(
     wishes: Wishes,
     progress: ProgressLine,
     options: argparse.Namespace,
+    signals: Sequence[int],
 ) -> Report:
     from connectd.app import reconcile_wiring
 
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None, "a coroutine runs in a task"
+    for each in signals:  # as asyncio does for SIGINT: everything is closed and removed
+        loop.add_signal_handler(each, task.cancel)
     async with reconcile_wiring.opened(
         subject, worker, wishes, progress, on_spark=options.spark, export=options.export
     ) as reconciliation:
@@ -242,6 +263,8 @@ def _print(report: Report) -> None:
         kinds = f"{counts.missing:,} missing, {counts.stale:,} stale, {counts.extra:,} extra"
         if counts.conflict:
             kinds += f", {counts.conflict:,} in conflict"
+        if counts.unconvertible:
+            kinds += f", {counts.unconvertible:,} unconvertible"
         print(screen.coloured(f"differ {kinds}", Colour.RED))
         print()
         screen.print_table(
@@ -251,7 +274,7 @@ def _print(report: Report) -> None:
         if hidden:
             print(f"… and {hidden:,} more")
     for note in report.notes:
-        print(f"note: {note}", file=sys.stderr)
+        screen.complain(f"note: {note}")
 
 
 def _row(difference: Difference) -> tuple[str, str, str, str]:

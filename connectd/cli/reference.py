@@ -31,7 +31,9 @@ GET /connector-plugins/<plugin>/config. The schema is a JSON Schema of a worker'
 editors and for values of the Helm chart.
 
 Exit codes:
-  0  printed
+  0  printed, or as much of it as anybody has read
+  1  it cannot be written
+  2  interrupted
 """
 
 
@@ -87,16 +89,17 @@ def kafka_clients_text() -> str:
 
 
 def _reference(options: argparse.Namespace) -> int:
-    if options.metrics:
-        print(metrics_text(), end="")
-    elif options.spans:
-        print(spans_text(), end="")
-    elif options.kafka_clients:
-        print(kafka_clients_text(), end="")
-    elif options.format == "md":
-        print(reference_text(), end="")
-    else:
-        screen.print_json(_document() if options.format == "json" else worker_schema())
+    with screen.telling():
+        if options.metrics:
+            print(metrics_text(), end="")
+        elif options.spans:
+            print(spans_text(), end="")
+        elif options.kafka_clients:
+            print(kafka_clients_text(), end="")
+        elif options.format == "md":
+            print(reference_text(), end="")
+        else:
+            screen.print_json(_document() if options.format == "json" else worker_schema())
     return ExitCode.CLEAN
 
 

@@ -1,4 +1,9 @@
-"""Text for people: tables, and colours where a terminal shows them."""
+"""Text for people: tables, and colours where a terminal shows them.
+
+Who reads may stop (``connectd reference | head``), and is told nothing wrong by that: what a
+command prints it prints in a ``telling`` block, and its exit code says how it came out, whether or
+not anybody has read to the end. A text that could not be written for another reason is an error.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,12 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
+
+from connectd.errors import ConnectdError
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -23,6 +31,43 @@ class Colour(Enum):
     RED = "31"
     GREEN = "32"
     FAINT = "2"
+
+
+def open_streams() -> None:
+    """Give text a place to go to where a stream was closed before the start (``>&-``)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What is printed within goes out; that nobody reads it any more is no error.
+
+    Raises:
+        ConnectdError: it cannot be written, to a disk that is full.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+    except OSError as error:
+        _forget_stdout()
+        raise ConnectdError(f"printing what was found: {error}") from error
+
+
+def complain(text: str) -> None:
+    """A line on standard error, if anybody reads that."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _forget_stdout() -> None:
+    """Send what is still buffered nowhere, or Python complains of it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def add_command(commands: Commands, name: str, summary: str, text: str) -> argparse.ArgumentParser:
@@ -49,6 +94,16 @@ def number(kind: type[N], low: N, high: N, what: str) -> Callable[[str], N]:
         return value
 
     return read
+
+
+def topic(text: str) -> str:
+    """A topic of a command line, ``type`` of an argument."""
+    from connectd.kafka import topic_names
+
+    problem = topic_names.problem(text)
+    if problem is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no topic: {problem}")
+    return text
 
 
 def coloured(text: str, colour: Colour) -> str:

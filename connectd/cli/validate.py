@@ -34,7 +34,7 @@ worker that sets nothing. Hints, such as misspelt keys, go to standard error; th
 Exit codes:
   0  the config is valid
   1  it is not; each problem is listed with its key
-  2  a file cannot be read, or is no config
+  2  a file cannot be read, or is no config; interrupted
 """
 
 _PLAIN_WORKER = {
@@ -60,10 +60,11 @@ def _validate(options: argparse.Namespace) -> int:
     logs.configure(logs.LogFormat.CONSOLE, "WARN", sys.stderr)
     file = connector_file.load(options.connector)
     infos = asyncio.run(_check(file, _worker_config(options.worker)))
-    if options.json:
-        screen.print_json(infos)
-    else:
-        _print(options.connector, infos)
+    with screen.telling():
+        if options.json:
+            screen.print_json(infos)
+        else:
+            _print(options.connector, infos)
     return ExitCode.FAILED if infos["error_count"] else ExitCode.CLEAN
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectd.app.exit_code import ExitCode
-from connectd.cli import screen
+from connectd.cli import interrupts, screen
 
 if TYPE_CHECKING:
     from connectd.cli.screen import Commands
@@ -66,7 +65,7 @@ def add(commands: Commands) -> None:
     """Declare both commands."""
     run = screen.add_command(commands, "run", "run a worker of a cluster", _RUN_HELP)
     run.add_argument("properties", type=Path, help="the worker's properties file")
-    run.set_defaults(command=_run)
+    run.set_defaults(command=_run, interrupted=ExitCode.CLEAN)
     standalone = screen.add_command(
         commands, "standalone", "run a worker by itself, with its positions in a file",
         _STANDALONE_HELP,
@@ -75,7 +74,7 @@ def add(commands: Commands) -> None:
     standalone.add_argument(
         "connectors", type=Path, nargs="*", metavar="connector", help="a connector's file"
     )
-    standalone.set_defaults(command=_standalone)
+    standalone.set_defaults(command=_standalone, interrupted=ExitCode.CLEAN)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -107,18 +106,8 @@ def _ending_cleanly(serve: Callable[[], int]) -> int:
     try:
         return serve()
     except KeyboardInterrupt:
-        _forget_interrupt()
+        interrupts.forget_interrupt()
         return ExitCode.CLEAN
-
-
-def _forget_interrupt() -> None:
-    """Let the exit code count, wherever the interrupt was raised.
-
-    Code that a library in C runs as text while it is loaded (``PyRun_String``) leaves a mark when
-    it is interrupted, by which Python ends itself with SIGINT although the interrupt was caught.
-    The next such run, of nothing, takes the mark away.
-    """
-    ctypes.pythonapi.PyRun_SimpleString(b"")
 
 
 def _serve(path: Path, mode: Mode, connectors: list[ConnectorFile]) -> int:

@@ -4,7 +4,8 @@
 to ``on_records`` on the loop, until it is closed; it writes nothing and joins no group. Only
 committed records are shown. ``read_to_end`` promises: every record that was acknowledged, and whose
 transaction was committed, before the call has been handed over when it returns. A topic may take
-hours, so there is no deadline for the whole: one that stands still for ``STILL_S`` fails.
+hours, so there is no deadline for the whole: one that stands still for ``STILL_S`` fails. So does
+one that has got further partitions meanwhile: nobody reads those, and the promise would be broken.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class TopicFollower:
 
         Raises:
             BrokerUnavailableError: the topic stands still before its end.
-            AccessDeniedError, NotFoundError, ConnectdError: it cannot be read (any more).
+            AccessDeniedError, NotFoundError, ConnectdError: it cannot be read (any more), or has
+                other partitions than when it was opened.
         """
         self._ends = await self._end_offsets(len(self._positions))
         while not self._is_at_end():
@@ -122,6 +124,13 @@ class TopicFollower:
                     f"reading topic {self._topic} to its end: nothing came for {STILL_S:g} s; "
                     "check that the brokers run and that every partition has a leader"
                 ) from error
+        # Behind the reading: what came into a new partition came before this, or is not promised.
+        partitions = (await self._described()).partitions
+        if partitions != len(self._positions):
+            raise ConnectdError(
+                f"topic {self._topic} had {len(self._positions)} partitions when its reading "
+                f"began, and has {partitions} now: keys may be in others than before; run it again"
+            )
 
     async def _described(self) -> TopicDescription:
         found = await retry(

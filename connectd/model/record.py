@@ -182,6 +182,16 @@ class DeliveredElsewhere:
     skipped: int = 0
 
 
+class Acked(NamedTuple):
+    """What became of a batch: ``records`` are in Kafka, ``skipped`` failed and were tolerated.
+
+    What a transform has dropped is neither.
+    """
+
+    records: int = 0
+    skipped: int = 0
+
+
 @dataclass(frozen=True)
 class RecordBatch:
     """A page of one source partition, and the position after it.
@@ -194,7 +204,7 @@ class RecordBatch:
     source_partition: SourcePartition
     source_offset: SourceOffset
     payload: BatchPayload
-    on_acked: Callable[[], None] | None = None
+    on_acked: Callable[[Acked], None] | None = None
     """Called on the loop when this and all earlier batches of the partition are acknowledged."""
     delivered: DeliveredElsewhere | None = None
 

@@ -15,22 +15,33 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from connectd.errors import InvariantError
-from connectd.model.record import SourceOffset, SourcePartition
+from connectd.model.record import Acked, SourceOffset, SourcePartition
+
+_NOTHING: Final = Acked()
 
 
 class FrontierEntry:
     """One submitted batch or seal. ``resolve`` marks it acknowledged, once."""
 
-    __slots__ = ("_frontier", "is_resolved", "offset", "on_acked", "on_committed", "partition")
+    __slots__ = (
+        "_frontier",
+        "acked",
+        "is_resolved",
+        "offset",
+        "on_acked",
+        "on_committed",
+        "partition",
+    )
 
     def __init__(
         self,
         frontier: AckFrontier,
         partition: SourcePartition,
         offset: SourceOffset | None,
-        on_acked: Callable[[], None] | None,
+        on_acked: Callable[[Acked], None] | None,
         on_committed: Callable[[], None] | None,
     ) -> None:
         self._frontier = frontier
@@ -39,6 +50,7 @@ class FrontierEntry:
         self.on_acked = on_acked
         self.on_committed = on_committed
         self.is_resolved = False
+        self.acked = _NOTHING
 
     def cut(self, offset: SourceOffset) -> None:
         """Stand only for the first part of the batch, up to this position: the rest has failed.
@@ -51,11 +63,11 @@ class FrontierEntry:
         self.offset = offset
         self.on_acked = None
 
-    def resolve(self) -> None:
-        """All records of this entry are acknowledged."""
+    def resolve(self, acked: Acked = _NOTHING) -> None:
+        """All records of this entry are acknowledged, or were skipped."""
         if self.is_resolved:
             raise InvariantError(f"frontier entry of {self.partition} resolved twice")
-        self.is_resolved = True
+        self.is_resolved, self.acked = True, acked
         self._frontier.advance(self.partition)
 
 
@@ -93,7 +105,7 @@ class AckFrontier:
         partition: SourcePartition,
         offset: SourceOffset | None,
         *,
-        on_acked: Callable[[], None] | None = None,
+        on_acked: Callable[[Acked], None] | None = None,
         on_committed: Callable[[], None] | None = None,
     ) -> FrontierEntry:
         """Register an emission, in source order; its records may be sent afterwards."""
@@ -115,7 +127,7 @@ class AckFrontier:
             self._offsets.pop(partition, None)
             self._offsets[partition] = entry.offset
             if entry.on_acked is not None:
-                entry.on_acked()
+                entry.on_acked(entry.acked)
             if entry.on_committed is not None:
                 self._on_committed.append(entry.on_committed)
                 is_urgent = True

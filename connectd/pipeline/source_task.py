@@ -34,6 +34,7 @@ from connectd.kafka import producer as kafka_producer
 from connectd.kafka.page import FAILURES_MAX
 from connectd.model.cluster import Config
 from connectd.model.record import (
+    Acked,
     DeliveredElsewhere,
     Emission,
     RecordBatch,
@@ -407,7 +408,12 @@ class SourceTaskRunner:
         if result.records:
             self._report_topics(result.topics)
         if encoding.ended_by is None:
-            entry.resolve()
+            entry.resolve(
+                Acked(
+                    result.records - result.failure_count,
+                    encoding.failure_count + result.failure_count,
+                )
+            )
             return
         self._commit_up_to(entry, encoding.offset_reached())
         self._fail(encoding.ended_by)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
 from connectd.aio.clock import LoopClock
 from connectd.errors import ConnectdError, NotFoundError
@@ -120,6 +121,24 @@ def test_a_topic_that_does_not_exist_is_named(kafka_broker: KafkaBroker, kafka_p
         for ask in (follower.open, follower.ends):
             with pytest.raises(NotFoundError, match=r"none does not exist"):
                 await ask()
+        await follower.close()
+
+    asyncio.run(run())
+
+
+def test_a_topic_that_gets_further_partitions_breaks_the_promise(
+    kafka_broker: KafkaBroker, kafka_prefix: str
+) -> None:
+    async def run() -> None:
+        topic = Topic(kafka_broker, f"{kafka_prefix}grows")
+        await topic.create()
+        follower = topic.follower()
+        await follower.open()
+        await follower.read_to_end()
+        client = AdminClient({"bootstrap.servers": kafka_broker.bootstrap, "log_level": 0})
+        client.create_partitions([NewPartitions(topic.name, 4)])[topic.name].result(20)
+        with pytest.raises(ConnectdError, match=r"had 3 partitions .* and has 4 now.*run it again"):
+            await follower.read_to_end()
         await follower.close()
 
     asyncio.run(run())

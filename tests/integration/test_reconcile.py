@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from connectd import cli
-from tests.component.dynamodb.exports import data_file, files_manifest, summary
-from tests.fakes.objects import Objects, served
+from tests.fakes.objects import served
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import free_ports
-from tests.harness.worker import properties_text
+from tests.integration.reconcile_rig import (
+    ALL_TYPES,
+    EXPORT,
+    EXPORT_ARN,
+    Alone,
+    CapSys,
+    Command,
+    alone_with,
+    append_envelope,
+    create_topic,
+    exported,
+    in_sync,
+    stopped,
+)
 from tests.integration.worker_rig import Rig, prefix_of
 from tests.kit.scripted_registry import ScriptedRegistry
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
-
-CapSys = pytest.CaptureFixture[str]
-
-EXPORT = "s3://exports/some/AWSDynamoDB/01693685827463-2d8752fd"
-EXPORT_ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/t/export/01693685827463-2d8752fd"
-
-ALL_TYPES: dict[str, Any] = {
-    "s": {"S": 'zähle "bis" ✓'},
-    "n": {"N": "12345678901234567890.123456789012345678"},
-    "b": {"B": "AAEC/w=="},
-    "yes": {"BOOL": True},
-    "nothing": {"NULL": True},
-    "ss": {"SS": ["b", "a"]},
-    "ns": {"NS": ["2", "1.5"]},
-    "bs": {"BS": ["AQ==", "AA=="]},
-    "m": {"M": {"M": {"S": "inner"}, "a.b": {"L": [{"N": "1"}, {"B": "AA=="}]}}},
-    "l": {"L": [{"S": "x"}, {"SS": ["y"]}]},
-}
 
 
 @pytest.fixture(scope="module")
@@ -54,94 +43,9 @@ def rig(shared: Rig) -> Iterator[Rig]:
         yield rig
 
 
-@dataclass
-class Outcome:
-    """How a run of the command ended."""
-
-    code: int
-    report: Any
-    err: str
-
-    @property
-    def differences(self) -> set[tuple[str, str]]:
-        """Kind and id of each."""
-        return {(each["kind"], each["key"]["id"]) for each in self.report["differences"]}
-
-
-class Command:
-    """``connectd reconcile`` of the rig's connector and table ``t``."""
-
-    def __init__(self, rig: Rig, capsys: CapSys, home: Path) -> None:
-        self._rig = rig
-        self._capsys = capsys
-        self.worker_file = home / "worker.properties"
-        self.worker_file.write_text(properties_text(rig.worker.properties), encoding="utf-8")
-
-    def __call__(
-        self,
-        *arguments: str,
-        settle: str = "0",
-        connector: str | None = None,
-        table: str = "t",
-        source: tuple[str, ...] | None = None,
-    ) -> Outcome:
-        where = source or ("--url", self._rig.worker.rest_url)
-        name = connector or self._rig.name
-        self._capsys.readouterr()
-        code = cli.main(
-            ["reconcile", name, table, "-w", str(self.worker_file), "--json",
-             "--settle", settle, *where, *arguments]
-        )  # fmt: skip
-        out, err = self._capsys.readouterr()
-        return Outcome(code, json.loads(out) if out else None, err)
-
-
 @pytest.fixture
 def reconcile(rig: Rig, capsys: CapSys, tmp_path: Path) -> Command:
     return Command(rig, capsys, tmp_path)
-
-
-def stopped(rig: Rig) -> None:
-    """Stop the connector: from here on its topic does not follow."""
-    rig.expect(204, "PUT", f"{rig.path}/stop")
-    rig.wait_states("STOPPED")
-
-
-def in_sync(rig: Rig, items: int = 3, /, **keys: str) -> None:
-    rig.create_table("t", items=items)
-    rig.create(dynamodb__table__whitelist="t", **keys)
-    rig.wait_following("t")
-
-
-def exported(numbers: Iterable[int]) -> Objects:
-    """What a full export of these items leaves in S3."""
-    items = [{"id": {"S": f"k{number}"}} for number in numbers]
-    folder = EXPORT.removeprefix("s3://exports/")
-    data, files = f"{folder}/data/a.json.gz", f"{folder}/manifest-files.json"
-    content = data_file(items)
-    table_arn = EXPORT_ARN.partition("/export/")[0]
-    return {
-        ("exports", f"{folder}/manifest-summary.json"): summary(
-            EXPORT_ARN, table_arn, files, len(items)
-        ),
-        ("exports", files): files_manifest({data: (content, len(items))}),
-        ("exports", data): content,
-    }
-
-
-def create_topic(bootstrap: str, topic: str, policy: str = "compact") -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    made = admin.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": policy})])
-    made[topic].result(20)
-
-
-def append_envelope(rig: Rig, topic: str, *, key: bytes | None, table: str) -> None:
-    """A record as another connector writes it of its table."""
-    value = {"version": "0.1", "document": "{}", "source": {"table_name": table}, "op": "r"}
-    conf = {"bootstrap.servers": rig.broker.bootstrap, "partitioner": "murmur2_random"}
-    producer = Producer({**conf, "log_level": 0})
-    producer.produce(rig.topic(topic), key=key, value=json.dumps(value).encode())
-    assert producer.flush(20) == 0
 
 
 ENVELOPES = {
@@ -177,7 +81,7 @@ def test_a_topic_that_followed_its_table_equals_it(
     assert outcome.report["topics"] == [rig.topic("t")]
     assert outcome.report["counts"] == {
         "items": 3, "records": 7, "keys": 3, "equal": 3, "missing": 0, "stale": 0, "extra": 0,
-        "skipped": 0, "foreign": 0, "unchecked": 0, "conflict": 0,
+        "skipped": 0, "foreign": 0, "unchecked": 0, "conflict": 0, "unconvertible": 0,
     }  # fmt: skip
 
 
@@ -298,22 +202,11 @@ class TestWithoutAWorker:
     """``--file``: the connector's config; topics are filled by ``--repair``."""
 
     @pytest.fixture
-    def alone(self, rig: Rig, reconcile: Command, tmp_path: Path) -> Callable[..., Outcome]:
-        """The command with a config of its own, for a table with items and an empty topic."""
-        rig.create_table("t", view_type=None)
-        rig.put("t", 1, **ALL_TYPES)
-        rig.put("t", 2, tenant={"S": "acme"})
-
-        def run(*arguments: str, table: str = "t", **keys: str) -> Outcome:
-            file = tmp_path / "connector.json"
-            config = rig.config(dynamodb__table__whitelist="t", **keys)
-            file.write_text(json.dumps({"name": rig.name, "config": config}))
-            return reconcile(*arguments, table=table, source=("--file", str(file)))
-
-        return run
+    def alone(self, rig: Rig, reconcile: Command, tmp_path: Path) -> Alone:
+        return alone_with(rig, reconcile, tmp_path)
 
     def test_avro_is_compared_by_document_whatever_the_schema_ids_are(
-        self, rig: Rig, alone: Callable[..., Outcome]
+        self, rig: Rig, alone: Alone
     ) -> None:
         create_topic(rig.broker.bootstrap, rig.topic("t"))
         with ScriptedRegistry() as registry:
@@ -335,7 +228,7 @@ class TestWithoutAWorker:
         assert told.differences == {("stale", "k1"), ("extra", "k2")}
 
     def test_what_transforms_change_is_compared_as_a_whole_in_every_topic(
-        self, rig: Rig, alone: Callable[..., Outcome]
+        self, rig: Rig, alone: Alone
     ) -> None:
         keys = {
             "transforms": "route,unwrap",
@@ -361,7 +254,7 @@ class TestWithoutAWorker:
         assert [each.value is None for each in rig.records("t-acme")] == [False, True]
 
     def test_what_a_transaction_has_not_committed_is_not_in_the_topic(
-        self, rig: Rig, alone: Callable[..., Outcome]
+        self, rig: Rig, alone: Alone
     ) -> None:
         create_topic(rig.broker.bootstrap, rig.topic("t"))
         alone("--repair")
@@ -384,7 +277,7 @@ class TestWithoutAWorker:
         assert alone().differences == {("missing", "k1")}
 
     def test_records_of_other_tables_in_the_topic_are_left_alone(
-        self, rig: Rig, reconcile: Command, alone: Callable[..., Outcome]
+        self, rig: Rig, reconcile: Command, alone: Alone
     ) -> None:
         rig.create_table("u", items=5, view_type=None)
         keys = {"kafka__topic__map": '{"t":"both","u":"both"}'}
@@ -411,7 +304,7 @@ class TestWithoutAWorker:
         assert None not in [each.value for each in rig.records("both")]
 
     def test_extra_records_that_lead_to_no_item_are_removed_on_the_users_word(
-        self, rig: Rig, alone: Callable[..., Outcome]
+        self, rig: Rig, alone: Alone
     ) -> None:
         keys = {
             "transforms": "bare",
@@ -437,7 +330,7 @@ class TestWithoutAWorker:
         assert last.value is None
 
     def test_extra_records_without_a_key_or_beside_unknown_ones_stay(
-        self, rig: Rig, alone: Callable[..., Outcome]
+        self, rig: Rig, alone: Alone
     ) -> None:
         create_topic(rig.broker.bootstrap, rig.topic("t"), "delete")
         alone("--repair")
@@ -458,12 +351,12 @@ class TestWithoutAWorker:
         assert (keyless.code, keyless.report["counts"]["extra"]) == (1, 1)
         assert "1 extra records have no key" in keyless.report["notes"][0]
         assert unknown.report["counts"]["extra"] == 3
-        assert "may be of the items that are not in the comparison" in unknown.report["notes"][1]
+        assert "may be of the items that have no record now" in unknown.report["notes"][1]
         for outcome in (keyless, unknown):
             assert outcome.report["repaired"] == {"records": 0, "tombstones": 0}
 
     def test_an_item_that_a_transform_drops_is_told_and_left_alone(
-        self, rig: Rig, alone: Callable[..., Outcome]
+        self, rig: Rig, alone: Alone
     ) -> None:
         create_topic(rig.broker.bootstrap, rig.topic("t"))
         alone("--repair")
@@ -482,10 +375,12 @@ class TestWithoutAWorker:
         assert told.differences == {("extra", "k2")}
         assert told.report["counts"]["skipped"] == 1
         assert told.report["repaired"] == {"records": 0, "tombstones": 0}
-        assert "1 items are not in the comparison" in "".join(told.report["notes"])
+        assert told.report["counts"]["unconvertible"] == 0
+        assert told.report["counts"]["items"] == 2
+        assert "1 items are to have nothing in the topic" in "".join(told.report["notes"])
 
     def test_a_file_of_another_connector_is_refused(
-        self, reconcile: Command, alone: Callable[..., Outcome], tmp_path: Path
+        self, reconcile: Command, alone: Alone, tmp_path: Path
     ) -> None:
         create = {"connector__class": "FileStreamSource", "topic": "t"}
         wrong_kind = alone(**create)
@@ -500,7 +395,7 @@ class TestWithoutAWorker:
         self,
         rig: Rig,
         reconcile: Command,
-        alone: Callable[..., Outcome],
+        alone: Alone,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         no_topic = alone()

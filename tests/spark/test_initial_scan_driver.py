@@ -99,7 +99,25 @@ def test_a_master_that_does_not_exist_is_said(rig: ScanRig, tmp_path: Path) -> N
         assert isinstance(failed, Failed)
         assert not failed.retriable
         assert "Could not parse Master URL: 'local[many]'" in failed.error
-        assert "check the master" in failed.error
+        assert failed.at_start
+        assert "JAVA_HOME" not in failed.error, "that is not what is wrong"
+
+
+def test_a_class_that_spark_does_not_find_is_told_with_the_reason(
+    rig: ScanRig, tmp_path: Path
+) -> None:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    defaults = conf / "spark-defaults.conf"
+    defaults.write_text("spark.extraListeners no.such.Listener\n", encoding="utf-8")
+    job = rig.job(rig.new_table(1))
+    with DriverProcess(job, tmp_path, env={"SPARK_CONF_DIR": str(conf)}) as driver:
+        assert driver.wait_exit() == EXIT_FAILED
+        (failed,) = driver.reports()
+        assert isinstance(failed, Failed)
+        assert failed.at_start
+        assert not failed.retriable
+        assert "caused by java.lang.ClassNotFoundException: no.such.Listener" in failed.error
 
 
 def test_without_a_job_nothing_is_started(tmp_path: Path) -> None:

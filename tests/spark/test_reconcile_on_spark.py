@@ -34,7 +34,7 @@ def rig(kafka_broker: KafkaBroker) -> Iterator[ScanRig]:
 class Command:
     """Runs the command for one table."""
 
-    def __init__(self, rig: ScanRig, table: str, capsys: CapSys, home: Path) -> None:
+    def __init__(self, rig: ScanRig, table: str, capsys: CapSys, home: Path, **keys: str) -> None:
         self._capsys = capsys
         self._arguments = ["reconcile", "copy", table, "--json", "--settle", "0", "--show", "500"]
         worker = {
@@ -51,7 +51,7 @@ class Command:
         (home / "worker.properties").write_text(properties_text(worker), encoding="utf-8")
         self._arguments += ["-w", str(home / "worker.properties")]
         credentials = {"aws.access.key.id": "AKIATEST", "aws.secret.key": "an-ordinary-secret"}
-        config = rig.config({"init.sync.segments": "3", **credentials})
+        config = rig.config({"init.sync.segments": "3", **credentials, **keys})
         (home / "connector.json").write_text(json.dumps({"name": "copy", "config": config}))
         self._arguments += ["--file", str(home / "connector.json")]
 
@@ -105,3 +105,38 @@ def test_spark_finds_the_same_differences(rig: ScanRig, capsys: CapSys, tmp_path
     assert there[:2] == here[:2]
     assert {name: there[1]["counts"][name] for name in counts} == counts
     assert (there[0], there[1]["counts"]["unchecked"]) == (1, 0)
+
+
+def test_items_without_a_record_are_told_the_same(
+    rig: ScanRig, capsys: CapSys, tmp_path: Path
+) -> None:
+    table = rig.new_table(20)
+    make_topic(rig, rig.topic(table))
+    keys = {
+        "transforms": "cast",
+        "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms.cast.spec": "version:int8",
+    }
+    command = Command(rig, table, capsys, tmp_path, **keys)
+
+    here = command("--topic", rig.topic(table))
+    there = command("--spark", "--topic", rig.topic(table))
+
+    assert there[1] is not None, there
+    assert there[:2] == here[:2]
+    assert (there[0], there[1]["counts"]["unconvertible"], there[1]["counts"]["items"]) == (
+        1, 20, 20,
+    )  # fmt: skip
+    assert "Cast" in there[1]["differences"][0]["reason"]
+
+
+def test_an_empty_table_without_a_topic_needs_no_spark(
+    rig: ScanRig, capsys: CapSys, tmp_path: Path
+) -> None:
+    table = rig.new_table(0)
+    command = Command(rig, table, capsys, tmp_path)
+    empty = command("--spark")
+    some = rig.new_table(1)
+    missing = Command(rig, some, capsys, tmp_path)("--spark")
+    assert (empty[0], empty[1]["equal"], empty[1]["counts"]["items"]) == (0, True, 0)
+    assert (missing[0], "does not exist" in missing[2]) == (2, True)

@@ -2,8 +2,8 @@
 
 A table of a hundred million items has no place in memory, so both sides are put down in a temporary
 SQLite file, some 150 bytes for each key plus the key itself, and the differences are asked of it.
-The file is this object's own, private, and gone with it; nothing in it has to survive a crash, so
-it is written without a journal. Blocks; used in one thread.
+The file is private, and gone with this object (``aio.owned_directory``); nothing in it has to
+survive a crash, so it is written without a journal. Blocks; used in one thread.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from connectd.aio.owned_directory import OwnedDirectory
 from connectd.connectors.dynamodb.reconciling import Counts
 from connectd.connectors.dynamodb.second_look import Candidate
 from connectd.errors import ConnectdError
+
+_PREFIX: Final = "connectd-reconcile-"
 
 CACHE_KIB: Final = 64 * 1024
 """Memory for pages of the file, and with it the memory of a whole comparison."""
 
 # A key that another table's record holds (``reconciling.owner_of``) is none of the own table's, and
-# where the own table has no item of it all is well; in the words of ``reconciling.kind_of``.
+# where the own table has no item of it all is well. An item that cannot be converted is no other
+# kind of difference. All in the words of ``reconciling.kind_of``.
 _SCHEMA: Final = """
 CREATE TABLE state (
   id BLOB PRIMARY KEY,
@@ -35,7 +39,8 @@ CREATE TABLE state (
   kafka_partition INTEGER,
   kafka_offset INTEGER,
   timestamp_ms INTEGER,
-  is_foreign AS (found IS NOT NULL AND substr(found, 1, 1) = X'66')
+  is_foreign AS (found IS NOT NULL AND substr(found, 1, 1) = X'66'),
+  is_unconvertible AS (expected IS NOT NULL AND substr(expected, 1, 1) = X'75')
 ) WITHOUT ROWID
 """
 
@@ -77,11 +82,21 @@ SELECT
   count(expected),
   count(CASE WHEN NOT is_foreign THEN found END),
   count(CASE WHEN expected = found THEN 1 END),
-  count(CASE WHEN found IS NULL THEN expected END),
-  count(CASE WHEN NOT is_foreign AND expected <> found THEN 1 END),
+  count(CASE WHEN NOT is_unconvertible AND found IS NULL THEN expected END),
+  count(CASE WHEN NOT is_unconvertible AND NOT is_foreign AND expected <> found THEN 1 END),
   count(CASE WHEN NOT is_foreign AND expected IS NULL THEN found END),
-  count(CASE WHEN is_foreign THEN expected END)
+  count(CASE WHEN NOT is_unconvertible AND is_foreign THEN expected END),
+  count(CASE WHEN is_unconvertible THEN 1 END)
 FROM state
+"""
+
+_COUNTED: Final = (
+    "items", "keys", "equal", "missing", "stale", "extra", "conflict", "unconvertible"
+)  # fmt: skip
+
+_KEY: Final = """
+SELECT id, topic, key, item_key, expected, found, kafka_partition, kafka_offset, timestamp_ms
+FROM state WHERE id = ?
 """
 
 _DIFFERENCES: Final = """
@@ -92,7 +107,8 @@ ORDER BY id LIMIT ?
 
 
 class Expected(NamedTuple):
-    """A record that should be there; ``item_key`` is the item's key as DynamoDB's JSON."""
+    """A record that should be there; ``item_key`` is the item's key as DynamoDB's JSON. One that
+    cannot be made stands in ``NO_TOPIC`` (``reconciling``), under the item's key."""
 
     key_id: bytes
     topic: str
@@ -123,19 +139,14 @@ class DigestFile:
             ConnectdError: the disk refuses.
         """
         with _disk_errors(folder):
-            self._home = tempfile.TemporaryDirectory(prefix="connectd-reconcile-", dir=folder)
+            self._home = OwnedDirectory(_PREFIX, folder)
         self._folder = folder
-        with _disk_errors(folder):
-            self._file = sqlite3.connect(Path(self._home.name) / "digests", isolation_level=None)
-            for pragma in (
-                "journal_mode = OFF",
-                "synchronous = OFF",
-                "locking_mode = EXCLUSIVE",
-                f"cache_size = -{CACHE_KIB}",
-                "temp_store = FILE",
-            ):
-                self._file.execute(f"PRAGMA {pragma}")
-            self._file.execute(_SCHEMA)
+        try:
+            with _disk_errors(folder):
+                self._file = _opened(self._home.path / "digests")
+        except BaseException:
+            self._home.remove()
+            raise
 
     def expect(self, rows: Iterable[Expected]) -> None:
         """Put down what should be there.
@@ -174,8 +185,7 @@ class DigestFile:
         """Items, keys, and how they compare."""
         with _disk_errors(self._folder):
             row = self._file.execute(_COUNTS).fetchone()
-        names = ("items", "keys", "equal", "missing", "stale", "extra", "conflict")
-        return Counts(**dict(zip(names, row, strict=True)))
+        return Counts(**dict(zip(_COUNTED, row, strict=True)))
 
     def differences(self, limit: int, *, after: bytes = b"") -> list[Candidate]:
         """Keys that differ, at most so many, in the order of their ids, behind ``after``."""
@@ -183,10 +193,16 @@ class DigestFile:
             rows = self._file.execute(_DIFFERENCES, (after, limit)).fetchall()
         return [Candidate(*row) for row in rows]
 
+    def state(self, key_id: bytes) -> Candidate | None:
+        """What is known of one key, whether it differs or not; None: nothing."""
+        with _disk_errors(self._folder):
+            row = self._file.execute(_KEY, (key_id,)).fetchone()
+        return None if row is None else Candidate(*row)
+
     def close(self) -> None:
         """Remove the file."""
         self._file.close()
-        self._home.cleanup()
+        self._home.remove()
 
     def __enter__(self) -> DigestFile:
         return self
@@ -199,6 +215,20 @@ class DigestFile:
             self._file.execute("BEGIN")
             self._file.executemany(statement, rows)
             self._file.execute("COMMIT")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    file = sqlite3.connect(path, isolation_level=None)
+    for pragma in (
+        "journal_mode = OFF",
+        "synchronous = OFF",
+        "locking_mode = EXCLUSIVE",
+        f"cache_size = -{CACHE_KIB}",
+        "temp_store = FILE",
+    ):
+        file.execute(f"PRAGMA {pragma}")
+    file.execute(_SCHEMA)
+    return file
 
 
 @contextlib.contextmanager

@@ -32,6 +32,8 @@ class _Sign:
 _NEVER: Final = "(No such file|Permission denied|Exec format error|Is a directory)"
 """Why a program cannot be run now or later; for want of memory it may be later."""
 
+_REFUSED: Final = "Spark refuses one of its settings"
+
 _SIGNS: Final = (
     _Sign("JAVA_HOME is not set", "no Java was found; install Java 17 or set spark.java.home"),
     _Sign("UnsupportedClassVersionError", "this Java is too old for Spark, which needs 17"),
@@ -48,7 +50,45 @@ _SIGNS: Final = (
     _Sign(f"cannot be started: {_NEVER}", "a program is missing", is_quoted=True),
     _Sign("All masters are unresponsive", "the Spark master cannot be reached", is_retriable=True),
     _Sign("Failed to connect to master", "the Spark master cannot be reached", is_retriable=True),
+    _Sign(r"\[INVALID_(CONF|SPARK|DRIVER|EXECUTOR|KRYO)[\w.]*\]", _REFUSED, is_quoted=True),
+    _Sign("requirement failed: ", _REFUSED, is_quoted=True),
+    _Sign(
+        "has to be >= the number of cpus per task",
+        "no executor has the cores of one task; compare spark.task.cpus with spark.executor.cores, "
+        "or with the N of local[N]",
+        is_quoted=True,
+    ),
+    _Sign(
+        "Failed to create (a temp directory|any local dir)",
+        "Spark cannot write where it is to (spark.local.dir, or SPARK_LOCAL_DIRS)",
+        is_quoted=True,
+    ),
+    _Sign(
+        r"File file:\S+ does not exist", "a file that a setting names is missing", is_quoted=True
+    ),
+    # Where Spark has been there before, another driver may get on; at its start it is told twice.
+    _Sign(
+        "OutOfMemoryError",
+        "the driver's JVM has too little memory, see spark.driver.memory",
+        is_retriable=True,
+        is_quoted=True,
+    ),
+    _Sign(
+        r"(?<!WARN )(ClassNotFoundException|NoClassDefFoundError): ",
+        "a class that a setting names is not on Spark's class path",
+        is_quoted=True,
+    ),
 )
+
+_OUTSIDE: Final = re.compile(
+    r"(?i)unreachable|unresponsive|cannot be reached|unknown\s?host|no route to|refused|"
+    r"connection (reset|closed|lost)|broken pipe|timed? ?out|timeout|temporar|unavailable|"
+    r"address already in use|cannot allocate|no space left|too many open files"
+)
+"""Reasons that pass without anybody's doing: the network's, and of a machine that is full."""
+
+_OF_ONE_START: Final = re.compile(r"connectd-scan-[\w-]+|[0-9a-f]+(-[0-9a-f]+)+|\d+")
+"""What differs from start to start: names of directories, numbers of processes, times."""
 
 _FRAME: Final = re.compile(r"\s|at \S+\(|\.\.\. \d+ more|Traceback \(|Caused by: *$")
 """Frames of Java and Python, which are indented but for the first line of a stack."""
@@ -85,6 +125,11 @@ def meaning(lines: Sequence[str]) -> Meaning | None:
                 said = telling_line(lines) if _is_noise(line) else line.strip()
                 return Meaning(sign.means, sign.is_retriable, said if sign.is_quoted else "")
     return None
+
+
+def lasting_reason(text: str) -> str:
+    """A reason in a form that is the same at the next start; "" where waiting may mend it."""
+    return "" if _OUTSIDE.search(text) else _OF_ONE_START.sub("#", text)
 
 
 def telling_line(lines: Sequence[str]) -> str:

@@ -13,7 +13,6 @@ the table, and the next start asks for it anew, as it does when nobody has confi
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO
@@ -274,11 +273,8 @@ class _Changes:
             items,
             after,
             tombstones=self._scope.config.messages.tombstones,
-            on_acked=functools.partial(self._on_acked, len(items)),
+            on_acked=self._scope.progress.count,
         )
-
-    def _on_acked(self, count: int) -> None:
-        self._scope.progress.records_sent += count
 
     def _show(self) -> None:
         positions = self._positions.values()

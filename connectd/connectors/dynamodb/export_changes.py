@@ -28,7 +28,7 @@ from connectd.connectors.dynamodb.payload import StreamPayload
 from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.stored_table import segment_partition
 from connectd.connectors.dynamodb.tombstones import WithoutTombstones
-from connectd.model.record import BatchPayload, RecordBatch
+from connectd.model.record import Acked, BatchPayload, RecordBatch
 
 
 class _Micros(msgspec.Struct):
@@ -91,7 +91,7 @@ def change_batch(
     after: SegmentPosition,
     *,
     tombstones: bool,
-    on_acked: Callable[[], None],
+    on_acked: Callable[[Acked], None],
 ) -> RecordBatch:
     """The emission of a page of changes, with the position after it."""
     payload: BatchPayload = StreamPayload(plan, info, changes)

@@ -26,6 +26,11 @@ PART_BYTES: Final = 2 * 1024**2
 MANIFEST_BYTES_MAX: Final = 256 * 1024**2
 """About a million data files."""
 
+CHECKSUM_ENDINGS: Final = (".md5", ".checksum")
+"""Of the object beside a manifest: what DynamoDB writes, and what its developer guide calls it."""
+
+CHECKSUM_BYTES_MAX: Final = 4096
+
 ReadPart = Callable[[int], Awaitable[ObjectPart]]
 """Reads up to ``PART_BYTES`` of one object from a place on, trying until it works."""
 
@@ -77,13 +82,24 @@ async def read_manifests(
 ) -> tuple[ExportSummary, tuple[DataFile, ...]]:
     """Both manifests of an export, checked; ``reader_of`` reads the object of a key.
 
+    Each is compared with its own checksum where that can be read.
+
     Raises:
         DamagedExportError: they are not what DynamoDB wrote, or not this export's.
         ConnectdError: what the readers raise.
     """
 
     async def text_of(where: str, key: str) -> bytes:
-        return await read_whole(where, reader_of(key), bytes_max=MANIFEST_BYTES_MAX)
+        text = await read_whole(where, reader_of(key), bytes_max=MANIFEST_BYTES_MAX)
+        for ending in CHECKSUM_ENDINGS:
+            beside = key.removesuffix(".json") + ending
+            try:
+                checksum = await read_whole(beside, reader_of(beside), bytes_max=CHECKSUM_BYTES_MAX)
+            except FatalTaskError:
+                continue  # there is none; who may not list a bucket is told that it is denied
+            export_files.check_manifest(where, text, checksum)
+            break
+        return text
 
     where = f"s3://{bucket}/{summary_key}"
     text = await text_of(where, summary_key)

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import posixpath
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,6 +40,8 @@ LINE_BYTES_MAX: Final = 16 * 1024**2
 _SUMMARY: Final = "manifest-summary.json"
 _INFLATED_BYTES: Final = 256 * 1024
 _READ_BYTES: Final = 64 * 1024
+_HEX_MD5: Final = re.compile(r"[0-9a-fA-F]{32}")
+_BASE64_MD5: Final = re.compile(r"[A-Za-z0-9+/]{22}==")
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
@@ -139,6 +143,25 @@ def _milliseconds(instant: str) -> int | None:
     except ValueError:
         return None
     return round(moment.astimezone(UTC).timestamp() * 1000)
+
+
+def check_manifest(where: str, text: bytes, checksum: bytes) -> None:
+    """Compare a manifest with the object that has its checksum: MD5, in base64 or hexadecimal.
+
+    What is neither says nothing: the developer guide names those objects, not what they hold.
+
+    Raises:
+        DamagedExportError: the manifest has another one.
+    """
+    digest = hashlib.md5(text, usedforsecurity=False)
+    said = checksum.decode("ascii", errors="replace").strip().strip('"')
+    ours = base64.b64encode(digest.digest()).decode()
+    if _HEX_MD5.fullmatch(said):
+        said, ours = said.lower(), digest.hexdigest()
+    elif not _BASE64_MD5.fullmatch(said):
+        return
+    if said != ours:
+        raise DamagedExportError(where, f"its MD5 is {ours}, the checksum beside it says {said}")
 
 
 def read_files(where: str, text: bytes, items: int) -> tuple[DataFile, ...]:

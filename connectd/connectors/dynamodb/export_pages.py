@@ -21,7 +21,8 @@ from connectd.aws import exports
 from connectd.connectors.dynamodb import export_fetch, export_files
 from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.export_fetch import PART_BYTES, ReadPart
-from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile, LinePage
+from connectd.connectors.dynamodb.export_files import DamagedExportError, DataFile
+from connectd.connectors.dynamodb.export_place import BucketName
 from connectd.connectors.dynamodb.source_api import ExportsApi, ObjectPart
 from connectd.errors import ConfigError
 
@@ -29,6 +30,8 @@ T = TypeVar("T")
 
 _RETRY: Final = Backoff(initial_s=0.5, max_s=20.0, attempts_max=12)
 """Some three minutes: S3 that is slow, or a network that is away for a while."""
+
+_BUCKET: Final = BucketName()
 
 _SCHEME: Final = "s3://"
 _SUMMARY: Final = "manifest-summary.json"
@@ -47,6 +50,15 @@ class FinishedExport:
     def items(self) -> int:
         """How many it has."""
         return sum(each.items for each in self.files)
+
+
+@dataclass(frozen=True)
+class ExportPage:
+    """Some items of a data file; ``where`` is its address, ``first_line`` the line of the first."""
+
+    items: list[Raw]
+    where: str
+    first_line: int
 
 
 class ExportReading:
@@ -70,6 +82,9 @@ class ExportReading:
         """
         if name.startswith(_SCHEME):
             arn, (bucket, _, key) = None, name.removeprefix(_SCHEME).partition("/")
+            if not bucket:
+                raise _nameless(name)
+            _BUCKET("--export", bucket)
             key = posixpath.join(key.removesuffix(_SUMMARY).rstrip("/"), _SUMMARY)
         elif name.startswith("arn:"):
             found = await _insist(clock, lambda: api.describe(name))
@@ -80,10 +95,7 @@ class ExportReading:
             arn, bucket = name, found.bucket
             key = export_files.summary_key(found.manifest_key, "", name)
         else:
-            raise ConfigError(
-                f"{name!r} is no export; expected its ARN (arn:aws:dynamodb:…/export/…), or the "
-                f"folder of its manifests ({_SCHEME}bucket/prefix/AWSDynamoDB/…)"
-            )
+            raise _nameless(name)
 
         with _of_another():
             summary, files = await export_fetch.read_manifests(
@@ -96,7 +108,7 @@ class ExportReading:
         return cls(api, FinishedExport(summary.arn, bucket, files, summary.export_ms), clock)
 
     @asynccontextmanager
-    async def pages(self) -> AsyncIterator[AsyncGenerator[LinePage[Raw]]]:
+    async def pages(self) -> AsyncIterator[AsyncGenerator[ExportPage]]:
         """All pages of all files; leaving the block ends the reading.
 
         Raises:
@@ -107,16 +119,25 @@ class ExportReading:
         async with aclosing(self._pages()) as pages:
             yield pages
 
-    async def _pages(self) -> AsyncGenerator[LinePage[Raw]]:
+    async def _pages(self) -> AsyncGenerator[ExportPage]:
         bucket = self.export.bucket
         for file in self.export.files:
             where = f"{_SCHEME}{bucket}/{file.key}"
             read = _reader(self._api, self._clock, bucket, file.key)
+            line = 1
             with _of_another():
                 async with export_fetch.fetched(where, file, read) as content:
                     for page in export_files.read_pages(where, content, file, skip=0, items_max=0):
-                        yield page
+                        yield ExportPage(page.items, where, line)
+                        line += len(page.items)
                         await asyncio.sleep(0)  # to unpack a page takes a while
+
+
+def _nameless(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name!r} is no export; expected its ARN (arn:aws:dynamodb:…/export/…), or the folder of "
+        f"its manifests ({_SCHEME}bucket/prefix/AWSDynamoDB/…)"
+    )
 
 
 def _reader(api: ExportsApi, clock: Clock, bucket: str, key: str) -> ReadPart:

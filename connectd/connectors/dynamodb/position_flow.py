@@ -13,7 +13,7 @@ import functools
 from connectd.connectors.dynamodb.emission_queue import EmissionQueue
 from connectd.connectors.dynamodb.offsets import SegmentPosition
 from connectd.connectors.dynamodb.stored_table import segment_partition
-from connectd.model.record import DeliveredElsewhere, RecordBatch, RecordList, Seal
+from connectd.model.record import Acked, DeliveredElsewhere, RecordBatch, RecordList, Seal
 
 
 class PositionFlow:
@@ -54,7 +54,7 @@ class PositionFlow:
             )
         )
 
-    def _on_acked(self, segment: int) -> None:
+    def _on_acked(self, segment: int, _: Acked) -> None:
         position = self._under_way[segment]
         if segment not in self._waiting and position.is_finished:
             self._queue.put(

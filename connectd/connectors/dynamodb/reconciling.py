@@ -43,11 +43,19 @@ DIGEST_BYTES: Final = 16
 
 _BY_NATURE: Final = ("op", "ts_ms", "old_document", "user_identity")
 _OF_INIT_SYNC: Final = "init_sync"
-# The first byte of a digest says what it is of; behind the last one stands the name of a table.
+# The first byte of a digest says what it is of; behind the last two stands text: the name of a
+# table, and why an item cannot be converted.
 _DOCUMENT: Final = b"d"
 _JSON: Final = b"j"
 _BYTES: Final = b"b"
 _FOREIGN: Final = b"f"
+_UNCONVERTIBLE: Final = b"u"
+
+REASON_BYTES_MAX: Final = 300
+"""Of why an item cannot be converted: a disk must not fill with one sentence."""
+
+NO_TOPIC: Final = ""
+"""Where an item stands that cannot be converted: nobody knows its topic, nor the key there."""
 
 _DIGITS: Final = "\0number"
 _SCHEMA_AND_PAYLOAD: Final = frozenset({"schema", "payload"})
@@ -74,6 +82,8 @@ class Kind(Enum):
     """In the topic, and not in the table."""
     CONFLICT = "conflict"
     """In the table, and the key's last record is another table's."""
+    UNCONVERTIBLE = "unconvertible"
+    """In the table, and the connector cannot make a record of it."""
 
 
 class State(NamedTuple):
@@ -95,11 +105,31 @@ def key_id(topic: str, key: bytes | None) -> bytes:
     return _digest(b"k", topic.encode(), b"\0" if key is None else b"\1" + key)
 
 
+def item_id(item_key: bytes) -> bytes:
+    """What an item is known by that has no key in a topic; ``item_key`` is DynamoDB's JSON."""
+    return _digest(b"i", item_key)
+
+
+def unconvertible(reason: str) -> bytes:
+    """What stands for the record of an item that cannot be converted."""
+    text = reason.encode(errors="backslashreplace")[:REASON_BYTES_MAX]
+    return _UNCONVERTIBLE + text
+
+
+def reason_of(digest: bytes | None) -> str | None:
+    """Why an item cannot be converted; None: it can."""
+    if digest is None or digest[:1] != _UNCONVERTIBLE:
+        return None
+    return digest[1:].decode(errors="ignore")
+
+
 def kind_of(expected: bytes | None, found: bytes | None) -> Kind | None:
     """How two states differ, by their digests; None: they do not."""
     is_foreign = owner_of(found) is not None
     if expected == found or (is_foreign and expected is None):
         return None
+    if reason_of(expected) is not None:
+        return Kind.UNCONVERTIBLE
     if is_foreign:
         return Kind.CONFLICT
     if expected is None:
@@ -278,7 +308,8 @@ def _digest(kind: bytes, *parts: bytes) -> bytes:
 @dataclass(frozen=True)
 class Difference:
     """One key that differs. Partition and offset are those of its last record, if it has one;
-    ``held_by`` is the other table that this record is of."""
+    ``held_by`` is the other table that this record is of, ``reason`` why the item cannot be
+    converted."""
 
     kind: Kind
     topic: str
@@ -286,6 +317,7 @@ class Difference:
     partition: int | None
     offset: int | None
     held_by: str | None = None
+    reason: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Members in a fixed order."""
@@ -296,6 +328,7 @@ class Difference:
             "partition": self.partition,
             "offset": self.offset,
             "held_by": self.held_by,
+            "reason": self.reason,
         }
 
 
@@ -303,10 +336,10 @@ class Difference:
 class Counts:
     """How much was compared, and how it came out.
 
-    ``items``: of the table, converted. ``records``: read from the topics. ``keys``: that the topics
-    have a state of. ``skipped``: items that cannot be converted, or that a transform drops.
-    ``foreign``: records of other tables. ``unchecked``: differences that were not looked at a
-    second time.
+    ``items``: of the table, all of them. ``records``: read from the topics. ``keys``: that the
+    topics have a state of. ``skipped``: items that a transform drops, or makes a tombstone of, so
+    that the topic is to have nothing of them. ``foreign``: records of other tables. ``unchecked``:
+    differences that were not looked at a second time.
     """
 
     items: int = 0
@@ -320,11 +353,12 @@ class Counts:
     foreign: int = 0
     unchecked: int = 0
     conflict: int = 0
+    unconvertible: int = 0
 
     @property
     def different(self) -> int:
         """All kinds together."""
-        return self.missing + self.stale + self.extra + self.conflict
+        return self.missing + self.stale + self.extra + self.conflict + self.unconvertible
 
     def plus(self, other: Counts) -> Counts:
         """Both together."""

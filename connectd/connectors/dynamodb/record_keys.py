@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import contextlib
+import re
+from decimal import Decimal
 from typing import Final
 
 import orjson
 
 from connectd.connectors.dynamodb import reconciling
-from connectd.connectors.dynamodb.keys import KeySchema
+from connectd.connectors.dynamodb.keys import KeySchema, KeyType
 from connectd.connectors.dynamodb.reconciling import Decode
 from connectd.errors import ConvertError
 
 _DIGITS_MAX: Final = 40
 """More than DynamoDB's numbers have."""
+
+_BYTES_MAX: Final = (2048, 1024)
+"""Of a hash key and of a range key (quotas of DynamoDB, "Partition keys and sort keys")."""
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_NUMBER_CHARACTERS_MAX: Final = 400
+_PRECISION_MAX: Final = 38
+_EXPONENTS: Final = range(-130, 126)
+"""Of the first digit: numbers from 1E-130 to 9.99…E+125 ("Data types", Number)."""
 
 
 class KeyReader:
@@ -25,18 +38,23 @@ class KeyReader:
         self._decode = decode
 
     def item_key(self, topic: str, key: bytes | None) -> bytes | None:
-        """The item's key as DynamoDB's JSON; None: the record's key does not tell."""
+        """The item's key as DynamoDB's JSON; None: the record's key does not tell.
+
+        It does not either where no item of the table could have such a key, and DynamoDB would
+        refuse to be asked for it: no number, an empty text, one that is too long.
+        """
         members = self._members(topic, key)
         if not isinstance(members, dict) or set(members) != set(self._fields):
             return None
-        if not all(isinstance(value, str) for value in members.values()):
-            return None
-        return orjson.dumps(
-            {
-                attribute.name: {attribute.type: members[name]}
-                for attribute, name in zip(self._attributes, self._fields, strict=True)
-            }
-        )
+        parts: dict[str, dict[str, str]] = {}
+        for attribute, name, bytes_max in zip(
+            self._attributes, self._fields, _BYTES_MAX, strict=False
+        ):
+            value = members[name]
+            if not isinstance(value, str) or not _can_be(attribute.type, value, bytes_max):
+                return None
+            parts[attribute.name] = {attribute.type: value}
+        return orjson.dumps(parts)
 
     def shown(self, topic: str, key: bytes | None) -> object:
         """The key for people and programs: its members, or its text."""
@@ -52,6 +70,31 @@ class KeyReader:
             return self._decode(topic, key)
         except ConvertError:
             return None
+
+
+def item_shown(item_key: bytes) -> object:
+    """The key of an item, which is DynamoDB's JSON, for people and programs: its values."""
+    typed: dict[str, dict[str, str]] = orjson.loads(item_key)
+    return {name: value for name, each in typed.items() for value in each.values()}
+
+
+def _can_be(type_: KeyType, text: str, bytes_max: int) -> bool:
+    """Whether a key attribute of this type can hold what the text says."""
+    if type_ == "N":
+        return _is_number(text)
+    try:
+        content = text.encode() if type_ == "S" else base64.b64decode(text, validate=True)
+    except (UnicodeEncodeError, binascii.Error, ValueError):
+        return False  # half a character; or no base64
+    return 0 < len(content) <= bytes_max
+
+
+def _is_number(text: str) -> bool:
+    if len(text) > _NUMBER_CHARACTERS_MAX or not _NUMBER.fullmatch(text):
+        return False
+    number = Decimal(text)
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    return not digits or (len(digits) <= _PRECISION_MAX and number.adjusted() in _EXPONENTS)
 
 
 def _shown(value: object) -> object:

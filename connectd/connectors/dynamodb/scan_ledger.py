@@ -52,6 +52,10 @@ class ScanLedger:
         self._items = sum(each.count for each in self._positions.values())
         self._end_ms: int | None = None
         self._settled_s = scope.clock.monotonic() + (state.spark_settle_ms or 0) / 1000
+        if scope.hand_off is not None:  # also where the state, which says so too, was removed
+            left = scope.hand_off.engine.leftovers
+            now_s = scope.clock.monotonic()
+            self.settle_after(left.left_s(scope.hand_off.connector, scope.table, now_s))
         self._is_too_old = False
         self.progress = scope.progress.scan = ScanProgress(
             engine,
@@ -119,19 +123,15 @@ class ScanLedger:
         With one segment the last record says FINISHED already, as the Java connector's does; with
         several nobody can know which record will be the last.
         """
-        progress, count = self._scope.progress, len(items)
         last_info = None
-        if after.is_finished and after.total_segments == 1 and count:
+        if after.is_finished and after.total_segments == 1 and items:
             last_info = self.finished_state(after.count).info()
-
-        def on_acked() -> None:
-            progress.records_sent += count
 
         return RecordBatch(
             segment_partition(self._scope.table, after.segment),
             after.to_offset(),
             ScanPayload(plan, self.state.info(), items, last_info),
-            on_acked,
+            self._scope.progress.count,
         )
 
     async def finish(self) -> TableState:

@@ -56,10 +56,14 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Failed:
-    """The scan has ended without being finished. ``retriable``: another try may succeed."""
+    """The scan has ended without being finished. ``retriable``: another try may succeed.
+
+    ``at_start``: Spark was never there.
+    """
 
     error: str
     retriable: bool
+    at_start: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,11 @@ def _report(read: Members) -> ScanReport:
                 read.whole_number("attempt"),
             )
         case "failed":
-            return Failed(read.text("error"), read.boolean("retriable"))
+            return Failed(
+                read.text("error"),
+                read.boolean("retriable"),
+                at_start=read.has("at_start") and read.boolean("at_start"),
+            )
         case _:
             return Finished()
 

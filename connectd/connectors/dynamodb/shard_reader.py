@@ -49,7 +49,7 @@ from connectd.errors import (
     TrimmedDataError,
 )
 from connectd.model.ids import SequenceNumber
-from connectd.model.record import BatchPayload, RecordBatch, SourceOffset
+from connectd.model.record import Acked, BatchPayload, RecordBatch, SourceOffset
 
 _log = structlog.get_logger(__name__)
 
@@ -300,11 +300,10 @@ class ShardReader:
         self._is_durable = True
         self._emitted_s = self._scope.clock.monotonic()
         unacked.append(Unacked(self._emitted_s - age_s, self._emitted_s))
-        count = len(records)  # the callback lives until the ack: it must not hold the page
 
-        def on_acked() -> None:
+        def on_acked(acked: Acked) -> None:  # it lives until the ack: it must not hold the page
             unacked.popleft()
-            self._scope.progress.records_sent += count
+            self._scope.progress.count(acked)
 
         rules = self._rules
         payload: BatchPayload = StreamPayload(rules.plan, rules.info, records, offset_after)

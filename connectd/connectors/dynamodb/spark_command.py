@@ -5,7 +5,8 @@ settings of Spark and the options of the driver's JVM, which Spark by itself wou
 files of mode 0600 in a directory of their own, of mode 0700. They are removed once the driver has
 started. What it and Spark write meanwhile (the order of each chunk is a file of
 PySpark, with the job in it) is below that directory too, which is removed when the driver has
-ended; one that a killed worker has left is removed when the next one starts, or starts a job.
+ended; one that a killed worker has left is removed when the next one starts, or starts a job: whose
+worker lives is told by a lock that it holds (``owned_directory``).
 AWS keys are in the environment of the driver alone, and what ``CONNECT_`` variables tell this
 worker is not passed on.
 """
@@ -24,9 +25,11 @@ from pathlib import Path
 from typing import Final
 
 import connectd
-from connectd.aio.child_process import ChildCommand, process_start
+from connectd.aio import owned_directory
+from connectd.aio.child_process import ChildCommand
+from connectd.aio.owned_directory import OwnedDirectory
 from connectd.configdef import java_options, properties
-from connectd.configdef.spark_settings import SparkSettings
+from connectd.configdef.spark_settings import CONF_PREFIX, SparkSettings
 from connectd.configdef.worker import ENV_PREFIX
 from connectd.connectors.dynamodb import driver_words, scan_job
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -34,11 +37,18 @@ from connectd.errors import ConfigError, ConnectdError, FatalTaskError, Retriabl
 
 _PACKAGE: Final = "spark_jobs"
 _SCRIPT: Final = "initial_scan.py"
-_DIRECTORY: Final = re.compile(r"connectd-scan-(?P<pid>\d+)-(?P<start>\d+)-")
+_PREFIX: Final = "connectd-scan-"
+
+_owned: Final[dict[Path, OwnedDirectory]] = {}
+"""The directories of this process, from ``write_files`` to ``remove_files``; it holds their locks
+as long."""
 
 _JVM_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 """What spark-submit adds to the options of the driver's JVM. Where Spark writes follows from
 java.io.tmpdir, unless spark.local.dir or SPARK_LOCAL_DIRS say something else."""
+
+SETTING_LENGTH_MIN: Final = 5
+"""A shorter value, as "true", stands in a text by chance."""
 
 _OWN_AWS: Final = (
     "AWS_ACCESS_KEY_ID",
@@ -128,9 +138,10 @@ def write_files(job: ScanJob, settings: SparkSettings) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    pid = os.getpid()
     remove_stale_files(Path(tempfile.gettempdir()))
-    directory = Path(tempfile.mkdtemp(prefix=f"connectd-scan-{pid}-{process_start(pid) or 0}-"))
+    owned = OwnedDirectory(f"{_PREFIX}{os.getpid()}-")
+    directory = owned.path
+    _owned[directory] = owned
     try:
         _room(directory).mkdir(mode=0o700)
         _write(_job_file(directory), job.to_json())
@@ -168,16 +179,14 @@ def remove_job(directory: Path) -> None:
 
 def remove_files(directory: Path) -> None:
     """Remove all of a directory of ``write_files``; nothing to remove is fine."""
-    shutil.rmtree(directory, ignore_errors=True)
+    owned = _owned.pop(directory, None)
+    if owned is not None:
+        owned.remove()
 
 
 def remove_stale_files(parent: Path) -> None:
-    """Remove what workers have left that are no more."""
-    for directory in parent.glob("connectd-scan-*"):
-        owner = _DIRECTORY.match(directory.name)
-        if owner is None or process_start(int(owner["pid"])) == owner["start"]:
-            continue
-        remove_files(directory)
+    """Remove what workers have left that are no more, and nothing of one that lives anywhere."""
+    owned_directory.sweep(_PREFIX, parent)
 
 
 def verdict(code: int, tail: list[str], settings: SparkSettings) -> ConnectdError:
@@ -186,7 +195,8 @@ def verdict(code: int, tail: list[str], settings: SparkSettings) -> ConnectdErro
     means = driver_words.meaning(tail)
     if means is None:
         line = driver_words.telling_line(tail)
-        return RetriableError(f"the Spark driver {ended}{f': {line}' if line else ''}")
+        told = f": {line}{_settings_in(line, settings)}" if line else ""
+        return RetriableError(f"the Spark driver {ended}{told}")
     message = f"the Spark driver {ended}: {explanation(tail, settings)}"
     return RetriableError(message) if means.is_retriable else FatalTaskError(message)
 
@@ -197,7 +207,24 @@ def explanation(tail: list[str], settings: SparkSettings) -> str:
     if means is None:
         return ""
     quoted = f": {means.line}" if means.line else ""
-    return f"{means.text} (spark.master is {settings.master}){quoted}"
+    named = _settings_in(f"{means.text} {means.line}", settings)
+    return f"{means.text} (spark.master is {settings.master}){quoted}{named}"
+
+
+def _settings_in(text: str, settings: SparkSettings) -> str:
+    """The settings that a text is about: it has their names, or what they are set to."""
+    found = [
+        f"{CONF_PREFIX}{name}"
+        for name, value in settings.conf.items()
+        if any(_has_word(text, each) for each in (name, value, *value.split(",")))
+    ]
+    return f"; look at {', '.join(found)}" if found else ""
+
+
+def _has_word(text: str, word: str) -> bool:
+    if len(word) < SETTING_LENGTH_MIN:
+        return False
+    return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w]|\.\w)", text) is not None
 
 
 def _environment(

@@ -129,6 +129,27 @@ class Turn:
         self.give()
 
 
+class Leftovers:
+    """Until when executors that scans of this process have left behind may send, by table.
+
+    The table's offset says so too, but users may remove that. Monotonic seconds; what is over is
+    forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._until_s: dict[tuple[str, str], float] = {}
+
+    def note(self, connector: str, table: str, until_s: float) -> None:
+        """Some may send until then."""
+        name = connector, table
+        self._until_s[name] = max(until_s, self._until_s.get(name, until_s))
+
+    def left_s(self, connector: str, table: str, now_s: float) -> float:
+        """For how long from now on some may send; 0: none is left."""
+        self._until_s = {name: until for name, until in self._until_s.items() if until > now_s}
+        return self._until_s.get((connector, table), now_s) - now_s
+
+
 @dataclass(frozen=True)
 class SparkEngine:
     """See the module's docstring. ``records(connector, config)`` may raise ``ConfigError``."""
@@ -137,6 +158,7 @@ class SparkEngine:
     records: Callable[[str, Config], RecordSettings]
     starter: DriverStarter
     turns: Turns
+    leftovers: Leftovers = field(default_factory=Leftovers)
 
 
 @dataclass(frozen=True)

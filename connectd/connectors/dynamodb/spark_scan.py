@@ -7,6 +7,8 @@ happens to driver, executors or this process, the next driver gets the segments 
 * A driver that fails is started anew after a wait, a bounded number of times in a row; one that has
   got on has all its attempts again. Then, or when another try cannot help, the table fails, with
   the driver's last lines in the trace.
+* What will not pass by itself fails the table at the second time at the latest, where no driver's
+  Spark was ever there: it is a setting, or something that is missing.
 * A driver of which nothing comes back for ``spark.idle.timeout.ms`` counts as failed, whatever it
   says meanwhile. That it waits is no sign of life of its executors; a chunk that has come back is,
   also one whose table is throttled or whose Kafka is away: another driver would find the same.
@@ -27,7 +29,7 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.jobs import run_unless, wait_first
-from connectd.connectors.dynamodb import scan_lease
+from connectd.connectors.dynamodb import driver_words, scan_lease
 from connectd.connectors.dynamodb.offsets import SegmentPosition, TableState
 from connectd.connectors.dynamodb.position_flow import PositionFlow
 from connectd.connectors.dynamodb.scan_job import ScanJob
@@ -48,8 +50,8 @@ from connectd.connectors.dynamodb.spark_engine import (
     with_output,
 )
 from connectd.connectors.dynamodb.table_scope import TableScope
-from connectd.errors import FatalTaskError, RetriableError
-from connectd.model.record import DeliveredElsewhere
+from connectd.errors import ConnectdError, FatalTaskError, RetriableError
+from connectd.model.record import Acked, DeliveredElsewhere
 
 _log = structlog.get_logger(__name__)
 
@@ -85,6 +87,7 @@ class SparkScan:
         self._ledger = ledger
         self._spark = hand_off.engine
         self._running = hand_off.running
+        self._connector = hand_off.connector
         self._make_job = make_job
         self._flow = PositionFlow(scope.queue, scope.table)
         settings = self._spark.settings
@@ -92,7 +95,7 @@ class SparkScan:
         self.has_started = False
         """Whether Spark was there, for any driver of this scan."""
         self._last_word: Failed | Finished | None = None
-        self._last_failure = ""
+        self._last_failure = self._start_failure = ""
         self._is_asked_to_end = False
         self._heard_s = self._came_back_s = self._logged_s = scope.clock.monotonic()
 
@@ -176,7 +179,13 @@ class SparkScan:
             await self._follow_driver(self._make_job(tuple(self._ledger.unfinished())))
         finally:
             if not self._spark.settings.is_local and not isinstance(self._last_word, Finished):
-                self._ledger.settle_after(self._settle_s())
+                self._leave_behind()
+
+    def _leave_behind(self) -> None:
+        settle_s = self._settle_s()
+        self._ledger.settle_after(settle_s)
+        until_s = self._scope.clock.monotonic() + settle_s
+        self._spark.leftovers.note(self._connector, self._scope.table, until_s)
 
     def _settle_s(self) -> float:
         return scan_lease.settle_s(self._make_job(()).lease_s)
@@ -253,7 +262,7 @@ class SparkScan:
         if report.ended_ms is not None:
             self._ledger.end_at(report.ended_ms)
         self._ledger.move(after)
-        self._scope.progress.records_sent += report.records
+        self._scope.progress.count(Acked(report.records, report.skipped))
         self._scope.clear_trouble(_WHAT)
         self._scope.clear_trouble(f"{_WHAT}, segment {after.segment}")
         self._flow.move(
@@ -320,10 +329,24 @@ class SparkScan:
         if isinstance(word, Failed):
             kind = RetriableError if word.retriable else FatalTaskError
             # Spark often tells the cause in its log, and the consequence to whoever asks it.
-            why = ": ".join(filter(None, (self._spark.starter.explanation(tail), word.error)))
-            text = f"table {self._scope.table}: the scan on Spark has failed: {why}"
-            raise with_output(kind(text), tail)
+            why = self._spark.starter.explanation([word.error, *tail])
+            if word.error not in why:
+                why = ": ".join(filter(None, (why, word.error)))
+            failure = kind(f"table {self._scope.table}: the scan on Spark has failed: {why}")
+            raise with_output(self._at_start(failure) if word.at_start else failure, tail)
         if isinstance(word, Finished):
             text = f"the Spark driver says that it has finished, but {left} segments are not"
             raise with_output(RetriableError(text), tail)
-        raise with_output(self._spark.starter.verdict(code, tail), tail)
+        verdict = self._spark.starter.verdict(code, tail)
+        was_killed = code < 0
+        raise with_output(verdict if was_killed else self._at_start(verdict), tail)
+
+    def _at_start(self, failure: ConnectdError) -> ConnectdError:
+        """What it means that a driver has failed, if Spark has never been there."""
+        if self.has_started or not isinstance(failure, RetriableError):
+            return failure
+        reason, before = driver_words.lasting_reason(str(failure)), self._start_failure
+        self._start_failure = reason
+        if not reason or reason != before:
+            return failure
+        return FatalTaskError(f"Spark cannot be started, twice for the same reason: {failure}")

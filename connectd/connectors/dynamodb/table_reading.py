@@ -20,7 +20,12 @@ from connectd.connectors.dynamodb.decode import Raw, ScanPage, decode_item, deco
 from connectd.connectors.dynamodb.pacing import ScanPacer
 from connectd.connectors.dynamodb.scan import segments_for
 from connectd.connectors.dynamodb.source_api import RawResponse, TableDescription, TablesApi
-from connectd.errors import ConvertError, RetriableError, TransientNetworkError
+from connectd.errors import (
+    ConvertError,
+    InvalidRequestError,
+    RetriableError,
+    TransientNetworkError,
+)
 
 PAGES_AHEAD: Final = 4
 """Pages of up to 1 MB that wait to be taken."""
@@ -97,20 +102,29 @@ class TableReading:
         finally:
             await jobs.stop()
 
-    async def items(self, keys: Sequence[bytes]) -> list[Raw | None]:
+    async def items(self, keys: Sequence[bytes]) -> list[Raw | InvalidRequestError | None]:
         """Items as they are now, by their keys (DynamoDB's JSON), in that order; None: no item.
+
+        What DynamoDB says of a key that it does not take stands in the item's place: the others
+        are none the worse for it.
 
         Raises:
             RetriableError, FatalTaskError: as ``pages``.
         """
         places = asyncio.Semaphore(ITEM_READS_MAX)
 
-        async def one(key: bytes) -> Raw | None:
+        async def asked(key: bytes) -> Raw | None:
+            try:  # machinery for trying again costs more than a call that succeeds
+                return await self._item(key)
+            except RetriableError:
+                return await retry(lambda: self._item(key), clock=self._clock, policy=_RETRY)
+
+        async def one(key: bytes) -> Raw | InvalidRequestError | None:
             async with places:
-                try:  # machinery for trying again costs more than a call that succeeds
-                    return await self._item(key)
-                except RetriableError:
-                    return await retry(lambda: self._item(key), clock=self._clock, policy=_RETRY)
+                try:
+                    return await asked(key)
+                except InvalidRequestError as refusal:
+                    return refusal
 
         return list(await asyncio.gather(*map(one, keys)))
 

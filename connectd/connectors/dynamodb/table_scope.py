@@ -24,6 +24,7 @@ from connectd.connectors.dynamodb.service_time import ServiceTime
 from connectd.connectors.dynamodb.source_api import SourceApi
 from connectd.connectors.dynamodb.spark_engine import HandOff
 from connectd.errors import RetriableError, ThrottledError
+from connectd.model.record import Acked
 
 _log = structlog.get_logger(__name__)
 
@@ -101,11 +102,12 @@ class TableProgress:
     """The picture of one table; counters are since the start of the task, except ``items_scanned``,
     which counts the whole scan.
 
-    ``why_whole`` says why the table is read whole after a gap, until it is followed again;
-    ``troubles`` are what is being retried right now, by what it is ("shard …", "scan …");
-    ``last_read_s`` (monotonic) is the last successful read of any shard, ``moved_s`` (monotonic)
-    the last time that the scan or a question about the table got an answer, and ``rest_s`` how long
-    the table rests on purpose just now (``TableScope.rest``).
+    ``records_sent`` are in Kafka, tombstones among them; ``records_skipped`` failed and were left
+    out, as ``errors.tolerance=all`` asks. ``why_whole`` says why the table is read whole after a
+    gap, until it is followed again; ``troubles`` are what is being retried right now, by what it
+    is ("shard …", "scan …"); ``last_read_s`` (monotonic) is the last successful read of any shard,
+    ``moved_s`` (monotonic) the last time that the scan or a question about the table got an
+    answer, and ``rest_s`` how long the table rests on purpose just now (``TableScope.rest``).
     """
 
     table: str
@@ -117,6 +119,7 @@ class TableProgress:
     items_estimated: int | None = None
     """As DynamoDB or a manifest told at the last scan; None: not asked in this life."""
     records_sent: int = 0
+    records_skipped: int = 0
     shards: dict[str, ShardProgress] = field(default_factory=dict)
     shards_waiting: int = 0
     shards_closed: int = 0
@@ -137,6 +140,11 @@ class TableProgress:
             self.why_whole = ""
         self.troubles.clear()
         self.scan = None
+
+    def count(self, acked: Acked) -> None:
+        """Records have reached Kafka, or were skipped."""
+        self.records_sent += acked.records
+        self.records_skipped += acked.skipped
 
     def reason(self) -> str:
         """Why the table is not where it should be, or "" when nothing is wrong."""
@@ -188,6 +196,7 @@ class TableProgress:
             "items_scanned": self.items_scanned,
             "items_estimated": self.items_estimated,
             "records_sent": self.records_sent,
+            "records_skipped": self.records_skipped,
             "lag_s": _rounded(self.lag_s(now_s)),
             "shards_open": len(self.shards),
             "shards_waiting": self.shards_waiting,

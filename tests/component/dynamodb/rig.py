@@ -24,7 +24,7 @@ from connectd.aws.clients import AwsClientPool
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.source_api import SourceApiPool
 from connectd.connectors.dynamodb.task import DynamoDbSourceTask
-from connectd.model.record import RecordBatch, Seal, SourceOffset, SourcePartition
+from connectd.model.record import Acked, RecordBatch, Seal, SourceOffset, SourcePartition
 from connectd.pipeline.frontier import AckFrontier, FrontierEntry
 from connectd.plugins.spi import WorkerServices
 from tests.component.dynamodb.account import Account, AccountPool
@@ -236,7 +236,7 @@ class Rig:
         while self._unacked and not self.acks_held:
             entry, records = self._unacked.popleft()
             self.log.extend(records)
-            entry.resolve()
+            entry.resolve(Acked(len(records)))
         if self.commits_held or not self._frontier.has_committable:
             return
         taken = self._frontier.take()

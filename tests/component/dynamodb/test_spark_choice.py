@@ -83,7 +83,8 @@ async def test_without_a_way_to_spark_the_daemon_scans_what_auto_would_hand_over
     ("behaviours", "says"),
     [
         ([spark.stays_silent(1, "UnsupportedClassVersionError: x")], "this Java is too old"),
-        ([spark.stays_silent(1)] * 3, "failed 3 times in a row"),
+        ([spark.stays_silent(1)] * 2, "cannot be started, twice for the same reason"),
+        ([spark.stays_silent(1, "timeout: x")] * 3, "failed 3 times in a row"),
         ([spark.fails_unstarted(Failed("no such plugin", retriable=False))], "no such plugin"),
     ],
 )

@@ -95,6 +95,31 @@ async def test_the_next_life_of_a_scan_waits_for_the_executors_of_the_last_one(t
     await rig.stop()
 
 
+@virtual
+@pytest.mark.parametrize("then", ["daemon", "spark"])
+async def test_executors_are_waited_for_although_somebody_has_removed_the_offsets(
+    then: str,
+) -> None:
+    rig, table = new_rig()
+    FakeSpark(rig, master=CLUSTER)
+    await rig.start()
+    await rig.until(lambda: len(rig.log) >= 20)
+    await rig.stop()
+    stopped_s = rig.clock.monotonic()
+    rig.offsets.stored.clear()  # as PATCH or DELETE on the offsets of a stopped connector do
+    table.put("k1", 1000)
+    rig.config["init.sync.engine"] = then
+    await rig.start()
+    await rig.sleep(SETTLE_S - 1 - (rig.clock.monotonic() - stopped_s))
+    assert rig.state("orders") == "INIT_SYNC"
+    send_late(rig)
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    assert rig.clock.monotonic() - stopped_s < SETTLE_S + 60
+    table.put("k1", 1001)
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    await rig.stop()
+
+
 async def finishes_nothing(driver: FakeDriver) -> AsyncIterator[ScanReport]:
     """A driver that scans all and dies before it has said so: it may have waited for somebody."""
     yield spark.STARTED

@@ -58,7 +58,7 @@ def test_what_only_the_user_may_remove_says_so(
 def test_what_even_then_stays_says_why() -> None:
     assert reconcile_notes.of_leftovers(left(NAMELESS), 0, removes_extra=True) == []
     (unknown,) = reconcile_notes.of_leftovers(left(AIMLESS), 3, removes_extra=True)
-    assert "may be of the items that are not in the comparison" in unknown
+    assert "may be of the items that have no record now" in unknown
     (later,) = reconcile_notes.of_leftovers(left(AIMLESS), 0, removes_extra=True)
     assert "run it again" in later
     (keyless,) = reconcile_notes.of_leftovers(left(KEYLESS), 0, removes_extra=True)
@@ -81,6 +81,22 @@ def test_only_what_had_no_second_look_is_doubtful() -> None:
     (note,) = reconcile_notes.of_doubt(Counts(extra=7, conflict=1), 5, None)
     assert note.startswith("3 differences were not looked at again")
     assert str(CANDIDATES_MAX) in note
+
+
+def test_the_first_reasons_why_items_cannot_be_converted_are_given() -> None:
+    leftovers = Leftovers()
+    for number in range(9):
+        expected = reconciling.unconvertible(f"reason {number // 2}")
+        leftovers.add(Candidate(b"", "", b"{}", b"{}", expected, None, None, None, None))
+    (note,) = reconcile_notes.of_items(Counts(unconvertible=9), leftovers, {})
+    assert note.startswith("9 items cannot be converted")
+    assert note.endswith("reason 0; reason 1; reason 2")
+    assert reconcile_notes.of_leftovers(leftovers, 9, removes_extra=False) == []
+
+
+def test_items_that_are_dropped_are_no_difference() -> None:
+    (note,) = reconcile_notes.of_items(Counts(skipped=2), Leftovers(), {})
+    assert note.startswith("2 items are to have nothing in the topic, which is no difference")
 
 
 def test_what_a_repair_has_written_over_is_told() -> None:

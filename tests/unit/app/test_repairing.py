@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from connectd.app import repairing
+from connectd.app.expected_records import Unconvertible
 from connectd.app.reconcile_parts import Parts
 from connectd.app.repairing import Repair
 from connectd.connectors.dynamodb import reconciling
@@ -17,6 +19,7 @@ from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.reconciling import Repaired, StateReader
 from connectd.connectors.dynamodb.record_keys import KeyReader
 from connectd.connectors.dynamodb.second_look import Candidate
+from connectd.errors import ConnectdError
 from connectd.kafka.page import SendJob, SendResult
 from connectd.model.record import RoutedPage, RoutedRecord
 
@@ -53,6 +56,9 @@ class World:
         self.before_reading: list[Callable[[], None]] = []
         self.before_writing: list[Callable[[], None]] = []
         self.removable = False
+        self.has_export = False
+        self.broken: set[bytes] = set()
+        self.documents: dict[bytes, str] = {}
         self._on_found: Callable[[Sequence[Found]], None] = digests.find
 
     def append(self, name: bytes, content: bytes | None) -> None:
@@ -78,8 +84,10 @@ class World:
     async def items(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return [self.items_now.get(each) for each in keys]
 
-    async def of_item(self, item: bytes) -> RoutedRecord:
-        return RoutedRecord(TOPIC, item, value())
+    async def of_item(self, item: bytes) -> RoutedRecord | Unconvertible:
+        if item in self.broken:
+            return Unconvertible("no such field")
+        return RoutedRecord(TOPIC, item, value(document=self.documents.get(item, "{}")))
 
     # the producer
     def open(self) -> None:
@@ -110,6 +118,7 @@ class World:
             may_be_routed=False,
             open_follower=unused,
             open_producer=lambda: mine,
+            export=mine if self.has_export else None,
         )
 
     def compared(self) -> None:
@@ -226,3 +235,49 @@ def test_a_record_without_a_key_has_no_tombstone(world: World) -> None:
     world.removable = True
     world.digests.find([row((b"x", value()), 0)._replace(key=None)])
     assert (repaired(world, removes_extra=True))[0] == Repaired(0, 0)
+
+
+def test_an_item_that_cannot_be_converted_is_left_with_its_record(world: World) -> None:
+    world.expect("broken")
+    world.append(key("broken"), value(document="older"))
+    world.compared()
+    world.broken.add(key("broken"))
+    assert repaired(world, removes_extra=True)[0] == Repaired(0, 0)
+
+
+@pytest.mark.parametrize("has_export", [True, False])
+def test_beside_an_export_what_changes_before_its_record_is_there_is_asked_for_again(
+    world: World, has_export: bool
+) -> None:
+    world.has_export = has_export
+    for name in ("quiet", "busy", "gone", "late"):
+        world.expect(name)
+    world.append(key("extra"), value())
+    world.append(key("back"), value())
+    world.compared()
+    world.before_reading.append(lambda: world.append(key("late"), value("t", "{ }")))
+
+    def change() -> None:
+        world.documents[key("busy")] = "changed"
+        del world.items_now[b'{"id":{"S":"gone"}}']
+        world.items_now[b'{"id":{"S":"back"}}'] = key("back")
+
+    world.before_writing.append(change)
+    told, repair = repaired(world)
+    assert told == Repaired(3, 2)
+    overtaken = {each.key for each in repair.overtaken}
+    changed = {key(name) for name in ("busy", "gone", "back", "late")}
+    assert overtaken == (changed if has_export else set())
+
+
+def test_beside_an_export_more_changes_than_can_be_remembered_end_the_repair(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repairing, "CANDIDATES_MAX", 1)
+    world.has_export = True
+    for name in ("one", "two"):
+        world.expect(name)
+    world.compared()
+    world.before_writing.append(lambda: world.items_now.clear())
+    with pytest.raises(ConnectdError, match="more than 1 items have changed"):
+        repaired(world)

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from connectd.errors import FatalTaskError, TopicGoneError
 from connectd.kafka.producer import RecordFailure
+from connectd.model.record import Acked
 from connectd.pipeline.failure_reports import ErrorStatistics
 from connectd.pipeline.tolerance import ErrorPolicy, ToleranceExceededError
 from tests.kit.virtual_time import run_virtual
@@ -208,7 +209,7 @@ def test_with_a_log_of_errors_each_of_many_records_has_its_line_and_its_own_offs
 
 @pytest.mark.parametrize("raised", [ValueError("no"), SystemExit(3)])
 def test_a_source_that_breaks_over_an_acknowledgement_fails_alone(raised: BaseException) -> None:
-    def on_acked() -> None:
+    def on_acked(_: Acked) -> None:
         raise raised
 
     async def scenario() -> None:
@@ -240,7 +241,9 @@ def test_what_comes_before_a_record_that_kafka_refuses_is_committed() -> None:
 
 def test_a_refused_record_that_is_tolerated_ends_nothing() -> None:
     async def scenario() -> None:
-        rig = Rig([batch(1, "a", "b", positions=True)], tolerate_all=True)
+        told: list[Acked] = []
+        page = replace(batch(1, "a", "b", positions=True), on_acked=told.append)
+        rig = Rig([page], tolerate_all=True)
         await rig.begin()
         job, _ = rig.producer.sent[0]
         assert not job.stops_at_refusal
@@ -249,5 +252,6 @@ def test_a_refused_record_that_is_tolerated_ends_nothing() -> None:
         await rig.end()
         assert rig.failure is None
         assert rig.committed == [{"n": 1}]
+        assert told == [Acked(records=1, skipped=1)], "what is not in Kafka is not counted as sent"
 
     virtual(scenario)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connectd.connectors.dynamodb.digest_file import DigestFile, Expected, Found
-from connectd.connectors.dynamodb.reconciling import Counts, Kind
+from connectd.connectors.dynamodb.reconciling import Counts, Kind, unconvertible
 from connectd.errors import ConnectdError
 
 
@@ -63,6 +63,33 @@ def test_a_key_that_another_table_holds_last_is_in_conflict_or_no_difference() -
         file.find([found(b"back", b"1", 2)])
         assert kinds(file) == {b"ours": Kind.CONFLICT, b"back": Kind.EXTRA}
         assert file.counts() == Counts(items=1, keys=1, conflict=1, extra=1)
+
+
+def test_an_item_that_cannot_be_converted_is_of_one_kind_whatever_the_topic_has() -> None:
+    broken = unconvertible("no such field")
+    with DigestFile() as file:
+        file.expect([expected(key, broken) for key in (b"alone", b"old", b"held")])
+        file.find([found(b"old", b"1"), found(b"held", b"finvoices")])
+        assert set(kinds(file).values()) == {Kind.UNCONVERTIBLE}
+        assert file.counts() == Counts(items=3, keys=1, unconvertible=3)
+
+
+def test_the_state_of_a_key_is_known_whether_it_differs_or_not() -> None:
+    with DigestFile() as file:
+        file.expect([expected(b"a")])
+        file.find([found(b"a", b"1", 7)])
+        state = file.state(b"a")
+        assert state is not None
+        assert (state.kind, state.place, state.item_key) == (None, (0, 7), b"{}")
+        assert file.state(b"b") is None
+
+
+def test_what_a_killed_comparison_has_left_is_swept(tmp_path: Path) -> None:
+    (tmp_path / "connectd-reconcile-dead").mkdir()
+    with DigestFile(tmp_path) as one, DigestFile(tmp_path) as other:
+        for file in (one, other):
+            file.expect([expected(b"a")])
+        assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_what_comes_later_changes_only_what_differs() -> None:

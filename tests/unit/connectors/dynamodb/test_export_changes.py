@@ -44,7 +44,7 @@ def batch_of(*lines: Any, tombstones: bool = True) -> RecordBatch:
         page.items,
         SegmentPosition(0, 1, 5, count=len(lines), is_finished=True),
         tombstones=tombstones,
-        on_acked=lambda: None,
+        on_acked=lambda _: None,
     )
 
 

@@ -131,6 +131,9 @@ def test_what_is_damaged_or_of_another_table_is_refused_with_what_helps(
         ("orders", "is no export; expected its ARN"),
         (f"s3://exports/{FOLDER}x", "NoSuchKey"),
         ("s3://exports", "NoSuchKey"),
+        ("s3://", "'s3://' is no export; expected its ARN"),
+        ("s3:///some/folder", "is no export; expected its ARN"),
+        ("s3://A_b/some/folder", "Invalid value A_b for configuration --export: A bucket's name"),
     ],
 )
 def test_another_name_is_refused(name: str, problem: str) -> None:

@@ -7,7 +7,7 @@ import asyncio
 from connectd.connectors.dynamodb.emission_queue import EmissionQueue
 from connectd.connectors.dynamodb.offsets import SegmentPosition
 from connectd.connectors.dynamodb.position_flow import PositionFlow
-from connectd.model.record import DeliveredElsewhere, Emission, RecordBatch, Seal
+from connectd.model.record import Acked, DeliveredElsewhere, Emission, RecordBatch, Seal
 from tests.kit.virtual import virtual
 
 
@@ -20,7 +20,7 @@ def acked(emission: Emission) -> RecordBatch:
     """A position that has been taken and acknowledged."""
     assert isinstance(emission, RecordBatch)
     assert emission.on_acked is not None
-    emission.on_acked()
+    emission.on_acked(Acked())
     return emission
 
 

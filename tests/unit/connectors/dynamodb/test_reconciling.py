@@ -14,12 +14,16 @@ from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.connectors.dynamodb.reconciling import (
+    REASON_BYTES_MAX,
     Compared,
     Counts,
     Difference,
     Kind,
     Report,
     StateReader,
+    kind_of,
+    reason_of,
+    unconvertible,
 )
 from connectd.errors import ConvertError
 from connectd.model.record import ConverterSpec
@@ -224,6 +228,16 @@ def test_only_envelopes_name_their_table(value: bytes, names_it: bool) -> None:
     assert reconciling.names_table(TYPED.found(TOPIC, value).digest) is names_it
 
 
+def test_why_an_item_cannot_be_converted_is_kept_in_short() -> None:
+    assert reason_of(unconvertible("no field ä")) == "no field ä"
+    assert reason_of(unconvertible("")) == ""
+    assert reason_of(unconvertible("ä" * 999)) == "ä" * (REASON_BYTES_MAX // 2)
+    assert reason_of(digest(envelope("{}"))) is None
+    assert reason_of(None) is None
+    assert kind_of(unconvertible("x"), None) is Kind.UNCONVERTIBLE
+    assert kind_of(unconvertible("x"), b"finvoices") is Kind.UNCONVERTIBLE
+
+
 def test_a_report_keeps_all_its_members() -> None:
     difference = Difference(Kind.STALE, TOPIC, {"id": "1"}, 0, 7)
     report = Report(
@@ -237,12 +251,12 @@ def test_a_report_keeps_all_its_members() -> None:
         "compared": "documents",
         "counts": {
             "items": 1, "records": 0, "keys": 0, "equal": 0, "missing": 0, "stale": 1, "extra": 0,
-            "skipped": 0, "foreign": 0, "unchecked": 0, "conflict": 0,
+            "skipped": 0, "foreign": 0, "unchecked": 0, "conflict": 0, "unconvertible": 0,
         },
         "differences": [
             {
                 "kind": "stale", "topic": TOPIC, "key": {"id": "1"}, "partition": 0, "offset": 7,
-                "held_by": None,
+                "held_by": None, "reason": None,
             }
         ],
         "notes": [],

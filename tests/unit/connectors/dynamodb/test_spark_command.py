@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from connectd.aio.child_process import ChildCommand, process_start
+from connectd.aio.child_process import ChildCommand
 from connectd.aws.settings import AwsSettings
 from connectd.configdef import properties
 from connectd.configdef.spark_settings import SparkSettings
@@ -222,21 +222,34 @@ def test_a_job_that_was_read_is_removed_before_what_the_driver_writes() -> None:
     assert not directory.exists()
 
 
-def test_what_workers_have_left_that_are_no_more_is_removed(private_tmp: Path) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    mine = f"connectd-scan-{os.getpid()}-{process_start(os.getpid())}-a"
-    for name in (
-        f"connectd-scan-{gone.pid}-1-b",
-        f"connectd-scan-{os.getpid()}-1-c",  # another process had this pid
-        mine,
-        "connectd-scan-of-somebody",
-        "else",
-    ):
-        (private_tmp / name).mkdir()
+def test_what_a_killed_worker_has_left_is_removed_and_nothing_of_one_that_lives(
+    private_tmp: Path,
+) -> None:
+    (private_tmp / f"connectd-scan-{os.getpid()}-left").mkdir()  # its number is another's by now
+    (private_tmp / "connectd-scan-1-left" / "tmp").mkdir(parents=True)
+    (private_tmp / "else").mkdir()
+    mine = spark_command.write_files(a_job(), SparkSettings())
+    program = "import sys, time; sys.path.insert(0, sys.argv[1])\n" + (
+        "from connectd.aio.owned_directory import OwnedDirectory\n"
+        "owned = OwnedDirectory('connectd-scan-4711-', sys.argv[2])\n"
+        "print(owned.path, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    root = str(Path(spark_command.__file__).parents[3])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, root, str(private_tmp)], stdout=subprocess.PIPE, text=True
+    ) as other:
+        try:
+            assert other.stdout is not None
+            theirs = Path(other.stdout.readline().strip())
+            spark_command.remove_stale_files(private_tmp)
+            # Its number is that of no process here, as from another container.
+            assert set(private_tmp.iterdir()) == {mine, theirs, private_tmp / "else"}
+        finally:
+            other.kill()
     spark_command.remove_stale_files(private_tmp)
-    left = {each.name for each in private_tmp.iterdir()}
-    assert left == {mine, "connectd-scan-of-somebody", "else"}
+    assert set(private_tmp.iterdir()) == {mine, private_tmp / "else"}
+    spark_command.remove_files(mine)
 
 
 # -- the end -----------------------------------------------------------------------------------
@@ -292,3 +305,67 @@ def test_an_end_without_a_word_is_understood_by_the_last_lines(
     error = spark_command.verdict(code, tail, SparkSettings())
     assert isinstance(error, kind)
     assert says in str(error)
+
+
+@pytest.mark.parametrize(
+    ("conf", "line", "kind", "says"),
+    [
+        (
+            {"spark.task.cpus": "4"},
+            "The number of cores per executor (=2) has to be >= the number of cpus per task = 4.",
+            FatalTaskError,
+            "no executor has the cores of one task",
+        ),
+        (
+            {"spark.log.level": "NOPE"},
+            '[INVALID_CONF_VALUE.REQUIREMENT] The value in the config "spark.log.level" is',
+            FatalTaskError,
+            "Spark refuses one of its settings",
+        ),
+        (
+            {"spark.driver.memory": "300m"},
+            "[INVALID_DRIVER_MEMORY.SYSTEM_MEMORY] Insufficient driver memory: increase heap size "
+            'using "spark.driver.memory" in Spark configuration.',
+            FatalTaskError,
+            "Spark refuses one of its settings",
+        ),
+        (
+            {"spark.plugins": "com.acme.Fine,no.such.Plugin"},
+            "java.lang.ClassNotFoundException: no.such.Plugin",
+            FatalTaskError,
+            "a class that a setting names is not on Spark's class path",
+        ),
+        (
+            {"spark.local.dir": "/proc/nowhere"},
+            "java.io.IOException: Failed to create a temp directory (under /proc/nowhere) after 10",
+            FatalTaskError,
+            "Spark cannot write where it is to",
+        ),
+        (
+            {"spark.eventLog.dir": "/proc/nowhere"},
+            "java.io.FileNotFoundException: File file:/proc/nowhere does not exist",
+            FatalTaskError,
+            "a file that a setting names is missing",
+        ),
+        (
+            {"spark.driver.memory": "10m"},
+            'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',
+            RetriableError,
+            "the driver's JVM has too little memory",
+        ),
+        (
+            {"spark.whatever": "peculiar"},
+            "java.lang.IllegalStateException: what is a peculiar thing",
+            RetriableError,
+            "IllegalStateException: what is a peculiar thing",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named(
+    conf: dict[str, str], line: str, kind: type[Exception], says: str
+) -> None:
+    settings = SparkSettings(conf={"spark.ui.enabled": "true", **conf})
+    error = spark_command.verdict(1, ["26/11/28 WARN Utils: all is true", line], settings)
+    assert type(error) is kind
+    assert says in str(error)
+    assert str(error).endswith(f"; look at spark.conf.{next(iter(conf))}")

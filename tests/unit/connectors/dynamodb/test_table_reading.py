@@ -11,9 +11,10 @@ import pytest
 
 from connectd.aio.clock import LoopClock
 from connectd.connectors.dynamodb.config import DynamoDbConfig
+from connectd.connectors.dynamodb.decode import Raw
 from connectd.connectors.dynamodb.source_api import KeyAttribute, RawResponse, TableDescription
 from connectd.connectors.dynamodb.table_reading import ITEM_READS_MAX, PAGES_AHEAD, TableReading
-from connectd.errors import AccessDeniedError, ConnectdError, ThrottledError
+from connectd.errors import AccessDeniedError, ConnectdError, InvalidRequestError, ThrottledError
 from tests.kit.virtual_time import run_virtual
 
 PAGES = 3
@@ -126,13 +127,22 @@ def test_the_pace_is_that_of_the_table() -> None:
     assert run_virtual(timed()) >= 14
 
 
+def test_a_key_that_is_refused_spoils_no_other() -> None:
+    api = Api()
+    refusal = InvalidRequestError("ValidationException")
+    api.failures = [refusal]
+    first, second = run_virtual(reading(api).items([b"1", b"2"]))
+    assert first is refusal
+    assert isinstance(second, Raw)
+
+
 def test_items_are_read_in_their_order_and_not_all_at_once() -> None:
     api = Api()
     keys = [b"%d" % number for number in range(100)]
     api.failures = [ThrottledError("busy") for _ in range(30)]
     found = run_virtual(reading(api).items([*keys, b"gone"]))
     assert found[-1] is None
-    assert [json.loads(bytes(item or b"{}"))["id"]["S"] for item in found[:-1]] == [
+    assert [json.loads(bytes(item))["id"]["S"] for item in found if isinstance(item, Raw)] == [
         key.decode() for key in keys
     ]
     assert 1 < api.reads_max <= ITEM_READS_MAX
