@@ -67,6 +67,12 @@ def test_variables_of_queries_are_declared() -> None:
         assert used <= declared, query
 
 
+def test_a_connector_without_tasks_can_be_chosen() -> None:
+    """While a table cannot be judged, or a connector is stopped, there is nothing else to see."""
+    variables = {variable["name"]: variable for variable in dashboard()["templating"]["list"]}
+    assert metrics_of(json.dumps(variables["connector"])) == {"kafka_connect_connector_status"}
+
+
 def test_panels_do_not_lie_on_each_other() -> None:
     everything = dashboard()["panels"]
     assert len({panel["id"] for panel in everything}) == len(everything)
