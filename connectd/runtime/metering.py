@@ -208,7 +208,7 @@ class Metering:
             degraded += is_degraded
             with_state = label_text(connector=connector, task=task, table=table, state=state)
             exposition.add(metrics_own.TABLE_STATE, with_state, 1)
-            if task != "":
+            if task != "" or "progress_age_s" in row:  # else its connector has judged it for good
                 numbers = {"degraded": int(is_degraded), **_numbers(row, _TABLE_MEMBERS)}
                 exposition.add_all(metrics_own.TABLE, labels, numbers)
                 _add_scan(exposition, labels, row)

@@ -6,6 +6,9 @@ is refused fails the connector, since nothing has ever worked then (D13).
 
 ``task_configs`` waits for the first round; from then on it answers from memory. A change of the set
 of accepted tables asks the worker to come and call it again.
+
+What keeps tables from being judged at all, so that nobody copies them, is no reason to skip them:
+their rows are in DISCOVERY, and make no progress from then on (``progress_age_s``).
 """
 
 from __future__ import annotations
@@ -63,6 +66,8 @@ class DynamoDbSourceConnector:
         self._has_discovered = asyncio.Event()
         self._failure: Exception | None = None
         self._last_error = ""
+        self._started_s = 0.0
+        self._unjudged_since_s: dict[str, float] = {}
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -86,6 +91,7 @@ class DynamoDbSourceConnector:
         self._settings = settings.DynamoDbConfig.from_config(config)
         self._pool = pool = context.services.resource(AwsClientPool)
         self._api = api = await pool.acquire(self._settings.aws)
+        self._started_s = context.services.clock.monotonic()
         discovery = TableDiscovery(self._settings, api, context.services.clock)
         self._jobs = JobGroup(f"{context.connector}/discovery", on_failure=self._on_failure)
         self._jobs.spawn("watch", self._watch(discovery), service=True)
@@ -149,18 +155,30 @@ class DynamoDbSourceConnector:
         """Tables that are found and not copied, and a round of discovery that failed."""
         rows: list[Mapping[str, object]] = []
         if self._last_error:
-            rows.append({"table": ALL_TABLES, "state": "DISCOVERY", "reason": self._last_error})
+            # Once it has succeeded, tables go on as they were: their own rows say how they do.
+            age_s = self._age_s(self._started_s) if self._discovered is None else None
+            rows.append(_undecided(ALL_TABLES, self._last_error, age_s))
         if self._discovered is not None:
             rows += [
                 {"table": table, "state": "SKIPPED", "reason": reason}
                 for table, reason in sorted(self._discovered.skipped.items())
             ]
             rows += [
-                {"table": table, "state": "DISCOVERY", "reason": f"not judged anew: {reason}"}
+                _undecided(table, f"not judged anew: {reason}")
                 for table, reason in sorted(self._discovered.uncertain.items())
                 if table in self._discovered.tables
             ]
+            rows += [
+                _undecided(
+                    table, f"not known yet: {reason}", self._age_s(self._unjudged_since_s[table])
+                )
+                for table, reason in sorted(self._discovered.unjudged.items())
+            ]
         return rows
+
+    def _age_s(self, since_s: float) -> float:
+        assert self._context is not None
+        return round(self._context.services.clock.monotonic() - since_s, 3)
 
     # -- watching -------------------------------------------------------------------------------
 
@@ -182,11 +200,11 @@ class DynamoDbSourceConnector:
                 else:
                     self._report(error)
             else:
-                failures = 0
+                failures = failures + 1 if found.unjudged else 0
                 self._last_error = ""
                 self._accept(found)
             wait_s = self._settings.rediscovery_s
-            if failures and self._discovered is None:
+            if failures and (self._discovered is None or self._discovered.unjudged):
                 wait_s = min(wait_s, _FIRST_ROUND.wait_s(failures))
             await clock.sleep(wait_s)
 
@@ -194,6 +212,9 @@ class DynamoDbSourceConnector:
         assert self._context is not None
         before, self._discovered = self._discovered, found
         self._failure = None
+        now_s = self._context.services.clock.monotonic()
+        since_s = self._unjudged_since_s
+        self._unjudged_since_s = {each: since_s.get(each, now_s) for each in found.unjudged}
         self._has_discovered.set()
         if before is not None and before.tables == found.tables:
             return
@@ -244,3 +265,9 @@ class DynamoDbSourceConnector:
         failure = InvariantError(f"discovery of {self._context.connector} ended: {error}")
         failure.__cause__ = error
         self._context.raise_error(failure)
+
+
+def _undecided(table: str, reason: str, age_s: float | None = None) -> dict[str, object]:
+    """A row in DISCOVERY; ``age_s``: for how long nobody could copy the table."""
+    row: dict[str, object] = {"table": table, "state": "DISCOVERY", "reason": reason}
+    return row if age_s is None else {**row, "progress_age_s": age_s}

@@ -3,7 +3,7 @@
 A table is accepted when its stream is enabled and carries new images; others are listed with the
 reason. Only DescribeTable is asked (DescribeStream allows ten calls per second and account, field
 case D05). A table about which AWS gives no answer just now keeps its last verdict (D01); one that
-was never judged is listed as not known yet. Verdicts are compared as sets (D02).
+was never judged is neither accepted nor skipped. Verdicts are compared as sets (D02).
 
 ``TableDiscovery`` remembers verdicts between rounds; ``connector`` decides when a round is due and
 what a change means.
@@ -51,12 +51,19 @@ def stream_problem(description: TableDescription) -> str | None:
 class Discovered:
     """The result of a round: accepted tables, and the others with their reasons.
 
-    ``uncertain``: tables that could not be judged in this round (their last verdict stands).
+    ``uncertain``: tables that could not be judged in this round (their last verdict stands, if
+    there is one).
     """
 
     tables: frozenset[str] = frozenset()
     skipped: Mapping[str, str] = field(default_factory=dict)
     uncertain: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unjudged(self) -> dict[str, str]:
+        """Tables that never could be judged: they may be such as were copied before a restart."""
+        judged = self.tables | self.skipped.keys()
+        return {table: text for table, text in self.uncertain.items() if table not in judged}
 
 
 class TableDiscovery:
@@ -99,13 +106,9 @@ class TableDiscovery:
             raise refused[0]
         self._report(verdicts)
         self._verdicts = verdicts
-        unjudged = {table: text for table, text in uncertain.items() if table not in verdicts}
         return Discovered(
             tables=frozenset(table for table, reason in verdicts.items() if reason is None),
-            skipped={
-                **{table: reason for table, reason in verdicts.items() if reason is not None},
-                **{table: f"not known yet: {text}" for table, text in unjudged.items()},
-            },
+            skipped={table: reason for table, reason in verdicts.items() if reason is not None},
             uncertain=uncertain,
         )
 

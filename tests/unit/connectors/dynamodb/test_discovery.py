@@ -26,6 +26,7 @@ from connectd.errors import (
 )
 from connectd.model.record import SourceOffset, SourcePartition
 from connectd.plugins.spi import WorkerServices
+from connectd.runtime.degradation import STILL_S, is_degraded
 from tests.kit.virtual import virtual
 
 _PERIOD_S = 60.0
@@ -239,7 +240,8 @@ async def test_a_table_that_was_never_judged_is_shown_and_found_later() -> None:
     discovery = _discovery(account)
     found = await discovery.discover()
     assert found.tables == {"a"}
-    assert found.skipped == {"b": "not known yet: slow down"}
+    assert found.skipped == {}
+    assert found.unjudged == {"b": "slow down"}
     account.refuse = lambda operation, table: None
     assert (await discovery.discover()).tables == {"a", "b"}
 
@@ -498,6 +500,43 @@ async def test_a_first_round_that_takes_long_is_waited_for_and_goes_on() -> None
         account.refuse = lambda operation, subject: None
         assert _tables_of(await connector.task_configs(10)) == ["a"]
     assert context.errors == []
+
+
+@virtual
+async def test_tables_that_cannot_be_judged_since_the_start_make_no_progress() -> None:
+    """The database is away while a worker starts: tables that were copied are by nobody."""
+    account = _Account("a", "b")
+    account.refuse = _refusing("DescribeTable", "b", ThrottledError("could not connect"))
+    async with _running(account) as (connector, context):
+        assert _tables_of(await connector.task_configs(10)) == ["a"]
+        await account.clock.sleep(400)
+        (row,) = connector.tables()
+        assert (row["table"], row["state"]) == ("b", "DISCOVERY")
+        assert row["reason"] == "not known yet: could not connect"
+        assert is_degraded(row, STILL_S)
+        account.refuse = lambda operation, subject: None
+        await account.clock.sleep(40)  # sooner than the next round is due
+        assert connector.tables() == []
+        assert _tables_of(await connector.task_configs(10)) == ["a", "b"]
+    assert context.errors == []
+
+
+@virtual
+async def test_a_list_of_tables_that_never_was_had_is_no_progress_a_later_one_is_missed() -> None:
+    account = _Account("a")
+    away = _refusing("GetResources", "tables", ThrottledError("could not connect"))
+    account.refuse = away
+    async with _running(account) as (connector, _):
+        await account.clock.sleep(400)
+        (row,) = connector.tables()
+        assert (row["table"], is_degraded(row, STILL_S)) == ("*", True)
+        account.refuse = lambda operation, subject: None
+        await account.clock.sleep(40)
+        assert connector.tables() == []
+        account.refuse = away
+        await account.clock.sleep(_PERIOD_S + 400)
+        (row,) = connector.tables()
+        assert (row["table"], is_degraded(row, STILL_S)) == ("*", False)
 
 
 @virtual
