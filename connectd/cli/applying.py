@@ -19,11 +19,12 @@ from connectd.aio.backoff import Backoff
 from connectd.aio.clock import Clock
 from connectd.cli.worker_api import Answer
 from connectd.configdef.connector_file import ConnectorFile
-from connectd.errors import ConfigError, ConnectdError, TransientNetworkError
+from connectd.errors import ConnectdError, TransientNetworkError
 from connectd.model.states import TargetState
 
-Ask = Callable[[str, str, object], Awaitable[Answer]]
-"""``ask(method, path, body)``; raises ``TransientNetworkError`` where nobody answers."""
+Ask = Callable[[str, str, object, float], Awaitable[Answer]]
+"""``ask(method, path, body, deadline_s)``; raises ``TransientNetworkError`` where nobody answers
+within so many seconds."""
 
 _WAIT: Final = Backoff(initial_s=0.5, max_s=5.0)
 _FAILURES_MAX: Final = 5
@@ -54,20 +55,6 @@ class Result:
     name: str
     outcome: Outcome
     words: str = ""
-
-
-def distinct(files: Sequence[ConnectorFile]) -> list[ConnectorFile]:
-    """The files by name of their connector, if each is about another one.
-
-    Raises:
-        ConfigError: two are about the same.
-    """
-    path_by_name: dict[str, str] = {}
-    for file in files:
-        other = path_by_name.setdefault(file.name, file.path)
-        if other != file.path:
-            raise ConfigError(f"{other} and {file.path} are both about the connector {file.name}")
-    return sorted(files, key=lambda file: file.name)
 
 
 class Applying:
@@ -163,10 +150,10 @@ class Applying:
         attempt = 0
         while True:
             attempt += 1
-            left_s = self._until_s - self._clock.monotonic()
+            left_s = max(self._until_s - self._clock.monotonic(), 0.0)
             try:
-                async with asyncio.timeout(max(left_s, 0.0)):
-                    return await self._ask(method, path, body)
+                async with asyncio.timeout(left_s):
+                    return await self._ask(method, path, body, left_s)
             except TransientNetworkError as error:
                 if not await self._wait(attempt):
                     raise ConnectdError(

@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectd.app.exit_code import ExitCode
-from connectd.cli import screen, worker_api
+from connectd.cli import interrupts, screen, worker_api
 from connectd.cli.screen import Colour
-from connectd.errors import ConfigError
+from connectd.errors import ConfigError, ConnectdError
 
 if TYPE_CHECKING:
     from connectd.cli.applying import Result
     from connectd.cli.screen import Commands
-    from connectd.configdef.connector_file import ConnectorFile
 
 _HELP = """
 Creates connectors that are not there and changes those whose config differs; nothing else is
@@ -33,18 +30,22 @@ A file is a properties file, a flat JSON object, or {"name": …, "config": {…
 one that is there stays. Connectors of the group that no file has are kept, and named; with
 --delete-unlisted they are deleted, so that the files are all there is.
 
+A directory is taken whole: a file in it that is neither .json nor .properties is a mistake, and
+nothing is changed (hidden files are left alone). A file that cannot be used is told of and the
+others are seen to; --delete-unlisted deletes nothing then, since nobody knows what it is about.
+
 A running worker is asked by its REST API (--url, or CONNECTD_URL in the environment), and waited
 for until it answers for its group. A login stands in the URL, or in CONNECTD_USER and
-CONNECTD_PASSWORD. A certificate authority of one's own stands in SSL_CERT_FILE.
+CONNECTD_PASSWORD. A certificate authority of one's own stands in SSL_CERT_FILE. A worker of this
+machine is never asked through a proxy (http_proxy, https_proxy).
 
 Exit codes:
   0  every connector is as its file says
   1  the worker refused one, in its own words, or was not ready in time
-  2  usage, or a file that cannot be used
+  2  usage, a file that cannot be used, or interrupted
 """
 
 _DEADLINE_S = 300.0
-_SUFFIXES = (".json", ".properties")
 
 
 def add(commands: Commands) -> None:
@@ -56,51 +57,55 @@ def add(commands: Commands) -> None:
         "--url", help=f"a worker's REST API (default: CONNECTD_URL, or {worker_api.DEFAULT_URL})"
     )
     applying.add_argument(
-        "--deadline", type=float, default=_DEADLINE_S, metavar="SECONDS",
+        "--deadline", default=_DEADLINE_S, metavar="SECONDS",
+        type=screen.number(float, 0.0, worker_api.WAIT_MAX_S, "a number of seconds"),
         help="how long to wait for the worker, in all (default: %(default)g)",
     )  # fmt: skip
     applying.add_argument(
         "--delete-unlisted", action="store_true", help="delete connectors that no file has"
     )
     applying.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    applying.set_defaults(command=_apply)
+    applying.set_defaults(command=_apply, interrupted=ExitCode.CONFIG)
 
 
 def _apply(options: argparse.Namespace) -> int:
     from connectd.aio.clock import LoopClock
-    from connectd.cli import applying
+    from connectd.cli import applying, connector_files
 
-    files = applying.distinct(_loaded(options.files))
-    if options.delete_unlisted and not files:
-        raise ConfigError(
-            "there is no file of a connector, and --delete-unlisted would delete every connector "
-            "of the group; delete the last one by hand"
-        )
     url = options.url or os.environ.get("CONNECTD_URL") or worker_api.DEFAULT_URL
     api = worker_api.WorkerApi(url)
+    found = connector_files.collect(options.files, are_all=options.delete_unlisted)
+    for problem in found.problems:
+        screen.complain(f"connectd: {problem}")
+    if found.problems and not found.files:
+        raise ConfigError("no file can be used; nothing is changed")
+    if found.problems and options.delete_unlisted:
+        screen.complain("connectd: nothing is deleted, since not every file can be used")
+    unwritten: list[ConnectdError] = []
 
-    async def ask(method: str, path: str, body: object) -> worker_api.Answer:
-        return await asyncio.to_thread(api.ask, method, path, body)
+    def tell(result: Result) -> None:
+        try:
+            with screen.telling():
+                _print(result)
+        except ConnectdError as error:  # told at the end: connectors do not depend on it
+            unwritten.append(error)
+
+    async def ask(method: str, path: str, body: object, deadline_s: float) -> worker_api.Answer:
+        return await api.answer(method, path, body, deadline_s=deadline_s)
 
     async def run() -> list[Result]:
-        work = applying.Applying(ask, LoopClock(), deadline_s=options.deadline, tell=_print)
-        return await work.run(files, deletes_unlisted=options.delete_unlisted)
+        work = applying.Applying(ask, LoopClock(), deadline_s=options.deadline, tell=tell)
+        deletes = options.delete_unlisted and not found.problems
+        return await work.run(found.files, deletes_unlisted=deletes)
 
-    results = asyncio.run(run())
+    with interrupts.asked_to_end():
+        results = asyncio.run(run())
+    if found.problems:
+        return ExitCode.CONFIG
+    if unwritten:
+        raise unwritten[0]
     refused = any(result.outcome is applying.Outcome.REFUSED for result in results)
     return ExitCode.FAILED if refused else ExitCode.CLEAN
-
-
-def _loaded(paths: Sequence[Path]) -> list[ConnectorFile]:
-    from connectd.configdef import connector_file
-
-    return [connector_file.load(file) for path in paths for file in _files(path)]
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES)
 
 
 def _print(result: Result) -> None:
@@ -110,4 +115,3 @@ def _print(result: Result) -> None:
         print(f"{result.name}: {screen.coloured('refused', Colour.RED)}: {result.words}")
     else:
         print(f"{result.name}: {result.outcome.value}")
-    sys.stdout.flush()

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from connectd.app.exit_code import ExitCode
-from connectd.cli import screen, worker_api
+from connectd.cli import interrupts, screen, worker_api
 from connectd.errors import TransientNetworkError
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ its topics and the brokers answer. Neither needs a login.
   connectd health --ready --wait 120          (until it is, for pipelines: two minutes at most)
 
 The worker is the one of --url, or of CONNECTD_URL in the environment. Where a path asks for
-a login, it stands in the URL, or in CONNECTD_USER and CONNECTD_PASSWORD.
+a login, it stands in the URL, or in CONNECTD_USER and CONNECTD_PASSWORD. A worker of this machine
+is never asked through a proxy (http_proxy, https_proxy).
 
 Exit codes:
   0  it is well
   1  it is not, or does not answer; with --wait: in all that time
+  2  usage, or interrupted
 """
 
 Ask = Callable[[float], Awaitable[worker_api.Answer]]
@@ -52,26 +54,32 @@ def add(commands: Commands) -> None:
         "--url", help=f"a worker's REST API (default: CONNECTD_URL, or {worker_api.DEFAULT_URL})"
     )
     asked = parser.add_mutually_exclusive_group()
-    asked.add_argument("--path", default=_LIVE, help="what to ask (default: %(default)s)")
+    asked.add_argument(
+        "--path", type=worker_api.url_path, default=_LIVE,
+        help="what to ask (default: %(default)s)",
+    )  # fmt: skip
     asked.add_argument(
         "--ready", dest="path", action="store_const", const=_READY, help=f"the same as {_READY}"
     )
     parser.add_argument(
-        "--wait", type=float, default=0.0, metavar="SECONDS",
+        "--wait", default=0.0, metavar="SECONDS",
+        type=screen.number(float, 0.0, worker_api.WAIT_MAX_S, "a number of seconds"),
         help="ask again until it is well, for so long at most (default: ask once)",
     )  # fmt: skip
-    parser.set_defaults(command=_health)
+    parser.set_defaults(command=_health, interrupted=ExitCode.CONFIG)
 
 
 def _health(options: argparse.Namespace) -> int:
     url = options.url or os.environ.get("CONNECTD_URL") or worker_api.DEFAULT_URL
     api = worker_api.WorkerApi(url)
-    if options.wait:
-        answer = _awaited(api, options.path, options.wait)
-    else:
-        answer = api.ask("GET", options.path)
+    with interrupts.asked_to_end():
+        if options.wait:
+            answer = _awaited(api, options.path, options.wait)
+        else:
+            answer = api.ask("GET", options.path)
     told = answer.document if isinstance(answer.document, dict) else {}
-    print(_words(told) or f"the worker answers {answer.status}")
+    with screen.telling():
+        print(_words(told) or f"the worker answers {answer.status}")
     return ExitCode.CLEAN if answer.status == 200 else ExitCode.FAILED
 
 
@@ -79,7 +87,7 @@ def _awaited(api: worker_api.WorkerApi, path: str, wait_s: float) -> worker_api.
     from connectd.aio.clock import LoopClock
 
     async def ask(deadline_s: float) -> worker_api.Answer:
-        return await asyncio.to_thread(api.ask, "GET", path, deadline_s=deadline_s)
+        return await api.answer("GET", path, deadline_s=deadline_s)
 
     return asyncio.run(when_well(ask, LoopClock(), wait_s))
 

@@ -10,11 +10,11 @@ import pytest
 
 from connectd import cli
 from connectd.aio.clock import LoopClock
-from connectd.cli import applying, health
+from connectd.cli import health
 from connectd.cli.applying import Applying, Outcome, Result
 from connectd.cli.worker_api import Answer, WorkerApi
 from connectd.configdef.connector_file import ConnectorFile
-from connectd.errors import ConfigError, ConnectdError, TransientNetworkError
+from connectd.errors import ConnectdError, TransientNetworkError
 from connectd.model.states import TargetState
 from connectd.rest import probes
 from tests.harness.processes import free_ports
@@ -34,9 +34,11 @@ class Worker:
         self.refuses: dict[str, Answer] = {}
         self.trouble: list[Answer | Exception] = []
         self.asked: list[str] = []
+        self.deadlines_s: list[float] = []
         self.created_as: dict[str, object] = {}
 
-    async def ask(self, method: str, path: str, body: object) -> Answer:
+    async def ask(self, method: str, path: str, body: object, deadline_s: float) -> Answer:
+        self.deadlines_s.append(deadline_s)
         self.asked.append(f"{method} {path}")
         if self.trouble:
             trouble = self.trouble.pop(0)
@@ -182,10 +184,12 @@ def test_a_missing_login_is_told_at_once() -> None:
     assert worker.asked == ["GET /health", "GET /connectors"]
 
 
-def test_two_files_about_one_connector_are_a_mistake() -> None:
-    first, second = file("a"), ConnectorFile("b.json", "a", {"name": "a"})
-    with pytest.raises(ConfigError, match=r"a\.json and b\.json are both about"):
-        applying.distinct([first, second])
+def test_no_question_takes_longer_than_there_is_time() -> None:
+    worker = Worker()
+    worker.trouble = [AWAY, AWAY]
+    apply(worker, file("a"), deadline_s=60)
+    assert worker.deadlines_s[0] == 60
+    assert worker.deadlines_s[2] < 60 - 0.5 * 0.5  # two pauses later, whatever their jitter
 
 
 STARTING = Answer(503, {"status": "not ready"})
