@@ -7,6 +7,7 @@ mean equal clients, so whatever has the same meaning is normalised to the same v
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
@@ -87,9 +88,8 @@ class AwsSettings:
         for name in _ENDPOINTS:
             url = getattr(self, name)
             if url is not None and not _is_endpoint(url):
-                # What stands before an @ may be a password.
                 raise ConfigError(
-                    f"AWS {name.replace('_', ' ')} is {url.rpartition('@')[2]!r}: "
+                    f"AWS {name.replace('_', ' ')} is {_without_secrets(url)!r}: "
                     "expected http://host[:port] or https://host[:port]"
                 )
 
@@ -123,3 +123,11 @@ def _is_endpoint(url: str) -> bool:
         return False
     is_plain = parts.username is None and not parts.query and not parts.fragment
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and has_port and is_plain
+
+
+def _without_secrets(url: str) -> str:
+    """Neither what stands before an @ nor what comes behind ``?``, ``#`` or ``;``: passwords and
+    tokens stand there."""
+    if (found := re.search(r"[?#;]", place := url.rpartition("@")[2])) is None:
+        return place
+    return f"{place[: found.end()]}…"

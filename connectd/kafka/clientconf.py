@@ -22,7 +22,7 @@ import structlog
 
 from connectd.configdef import client_dangers, spelling
 from connectd.errors import ConfigError
-from connectd.kafka import clientkeys
+from connectd.kafka import clientkeys, tls_files
 from connectd.kafka.voice import ClientVoice
 
 _log = structlog.get_logger(__name__)
@@ -43,6 +43,11 @@ MESSAGE_BYTES_MAX = 1_048_576
 _RECONNECT = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
 """Java's defaults; with librdkafka's own, a client may stay away ten seconds longer than the
 broker did."""
+
+_SILENCE = {"socket.timeout.ms": "20000"}
+"""How long a request of a reader or an admin client may take, unless ``request.timeout.ms`` says
+otherwise: so late it is noticed that a broker is silent. librdkafka's own default is 60 s. What
+they ask is answered at once, unlike what a producer asks, which waits for replicas."""
 
 _JAVA_INT_MAX = 2**31 - 1
 
@@ -113,6 +118,7 @@ def consumer_conf(settings: Settings, *, client_id: str) -> Conf:
     """
     return {
         **_RECONNECT,
+        **_SILENCE,
         "client.id": client_id,
         "group.id": client_id,  # librdkafka wants one; no group is ever joined
         "fetch.wait.max.ms": "100",  # how late the end of a partition is told
@@ -132,6 +138,7 @@ def admin_conf(settings: Settings, *, client_id: str) -> Conf:
     """
     return {
         **_RECONNECT,
+        **_SILENCE,
         "client.id": client_id,
         **translate(settings, ClientKind.ADMIN),
         "allow.auto.create.topics": "false",
@@ -161,6 +168,7 @@ def translate(settings: Settings, kind: ClientKind) -> dict[str, str]:
         convert = _VALUES.get(key)
         translated[name] = value if convert is None else convert(key, value)
     translated.update(_ssl_stores(settings))
+    tls_files.check(settings)
     translated.update(_jaas(settings))
     return translated
 

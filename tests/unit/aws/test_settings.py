@@ -104,7 +104,20 @@ def test_what_cannot_work_is_refused(name: str, value: object, said: str) -> Non
         AwsSettings(**arguments)
 
 
-def test_a_password_in_an_endpoint_is_refused_without_being_repeated() -> None:
+@pytest.mark.parametrize(
+    ("endpoint", "told"),
+    [
+        ("http://user:hush@host", "'host'"),
+        ("http://127.0.0.1:9/?token=hush", "'http://127.0.0.1:9/?…'"),
+        ("http://host#hush", "'http://host#…'"),
+        ("http://u@host?a=hush@host", "'host'"),
+        ("host;password=hush", "'host;…'"),
+    ],
+)
+def test_a_secret_in_an_endpoint_is_refused_without_being_repeated(
+    endpoint: str, told: str
+) -> None:
     with pytest.raises(ConfigError) as refused:
-        AwsSettings(region="eu-west-1", dynamodb_endpoint="http://user:hush@host")
+        AwsSettings(region="eu-west-1", dynamodb_endpoint=endpoint)
     assert "hush" not in str(refused.value)
+    assert f"is {told}: expected" in str(refused.value)
