@@ -70,6 +70,10 @@ class Dashboard:
         """Click a button of the dialog."""
         self.question.get_by_role("button", name=label, exact=True).click()
 
+    def write_name(self, connector: str) -> None:
+        """What a question wants before it is answered."""
+        self.question.get_by_role("textbox", name="Write the connector's name").fill(connector)
+
     def do(self, action: str, connector: str, *answers: str) -> None:
         """Click a connector's button, answer what is asked, and see the question gone."""
         self.button(action, connector).click()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.dashboard import Dashboard
 from tests.browser.scripted_api import ScriptedApi, scanning, table
@@ -251,6 +251,99 @@ def test_an_answer_that_is_refused_is_told_and_can_be_tried_again(
     dashboard.answer("Pause")
     expect(dashboard.question).to_be_hidden()
     assert api.changes == ["PUT connectors/c/pause"] * 2
+
+
+def second_click(page: Page, at: tuple[float, float]) -> None:
+    """The latter half of a double click: it falls on whatever is there by now."""
+    page.mouse.move(*at)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+
+
+def middle(button: Locator) -> tuple[float, float]:
+    box = button.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def answered(page: Page) -> None:
+    """Whatever the page has begun to ask comes before what is asked here."""
+    page.evaluate("fetch('connectors?expand=status').then((answer) => answer.text())")
+
+
+@pytest.mark.parametrize(
+    ("action", "state", "answers"),
+    [
+        ("Pause", "RUNNING", ["Pause"]),
+        ("Resume", "PAUSED", ["Resume"]),
+        ("Restart", "RUNNING", ["Restart"]),
+        ("Restart", "FAILED", ["Restart what has failed", "Restart everything"]),
+        ("Stop", "RUNNING", ["Stop"]),
+        ("Reset offsets", "RUNNING", ["Stop it first"]),
+        ("Reset offsets", "STOPPED", []),  # wants more than a click
+        ("Restart task 0 of", "RUNNING", ["Restart task"]),
+    ],
+)
+def test_no_question_is_answered_by_a_double_click(
+    dashboard: Dashboard, api: ScriptedApi, action: str, state: str, answers: list[str]
+) -> None:
+    """Neither by that which asked it, nor by that which answered the one before."""
+    api.add("c", state=state, tasks=() if state == "STOPPED" else (state,))
+    api.open(dashboard)
+    page = dashboard.page
+    if action.startswith("Restart task"):
+        dashboard.card("c").get_by_text("1 task: RUNNING").click()
+    for answer in answers or ["Reset offsets"]:
+        dashboard.button(action, "c").click()
+        at = middle(dashboard.question.get_by_role("button", name=answer, exact=True))
+        second_click(page, at)
+        answered(page)
+        assert api.changes == []
+        expect(dashboard.question).to_be_visible()
+        page.mouse.click(*at)
+        answered(page)
+        if answers:
+            expect(dashboard.news).not_to_have_text("")
+        second_click(page, at)
+        answered(page)
+        assert len(api.changes) == len(answers[:1])
+        api.changes.clear()
+        dashboard.page.keyboard.press("Escape")
+        expect(dashboard.question).to_be_hidden()
+
+
+def test_what_cannot_be_undone_wants_the_name_in_writing(
+    dashboard: Dashboard, api: ScriptedApi
+) -> None:
+    api.add("my  c", state="STOPPED", tasks=())
+    api.open(dashboard)
+    dashboard.page.get_by_role("button", name="Reset offsets my  c").click()
+    reset = dashboard.question.get_by_role("button", name="Reset offsets", exact=True)
+    expect(reset).to_be_disabled()
+    dashboard.write_name("my")
+    expect(reset).to_be_disabled()
+    dashboard.write_name("my c")  # blanks are not seen to be two
+    dashboard.answer("Reset offsets")
+    expect(dashboard.question).to_be_hidden()
+    assert api.changes == ["DELETE connectors/my%20%20c/offsets"]
+
+
+def test_a_reason_that_is_a_book_leaves_room_for_others(
+    dashboard: Dashboard, api: ScriptedApi
+) -> None:
+    book = "The end of the world. " * 200
+    api.add("c", table("t", reason=f"{book}FIN"), tasks=("FAILED",), trace=f"{book}\n  at poll")
+    api.open(dashboard)
+    row = dashboard.row("t")
+    trace = dashboard.card("c").locator("summary").filter(has_text="Task 0 has failed")
+    expect(row).to_contain_text("The end of the world.")
+    assert all((each.bounding_box() or {"height": 1e9})["height"] < 300 for each in (row, trace))
+    trace.click()
+    expect(dashboard.card("c").get_by_text("at poll")).to_be_visible()
+    assert (trace.bounding_box() or {"height": 1e9})["height"] < 300
+    row.get_by_text("The whole reason").click()
+    expect(row.get_by_text("FIN")).to_be_visible()
+    assert (row.bounding_box() or {"height": 1e9})["height"] < 600
 
 
 def test_only_what_has_failed_can_be_restarted(dashboard: Dashboard, api: ScriptedApi) -> None:

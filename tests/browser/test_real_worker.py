@@ -129,6 +129,7 @@ def test_offsets_are_reset_after_a_stop_and_a_second_question(
     expect(dashboard.question).to_contain_text(f"Reset the offsets of {name}?")
     rig.wait_states("STOPPED")
     assert rig.offsets() != {}
+    dashboard.write_name(name)
     dashboard.answer("Reset offsets")
     expect(dashboard.question).to_be_hidden()
     expect(dashboard.news).to_have_text(f"{name} has no saved positions any more.")

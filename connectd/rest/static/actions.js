@@ -1,6 +1,6 @@
 // What the buttons do, and what people are told before it is done. An action has a `label`; `refusal`
 // says why it makes no sense now ("" when it does); `ask` is the question: its title, its sentences,
-// and the answers that lead to requests.
+// and the answers that lead to requests; with `wantsName` they wait for the connector's name.
 
 import { pathOf } from "./api.js";
 import { counted } from "./format.js";
@@ -118,6 +118,7 @@ const reset = {
   refusal: () => "",
   ask: (connector) => (connector.state === "STOPPED" ? {
     title: `Reset the offsets of ${connector.name}?`,
+    wantsName: true,
     words: [
       "All its saved positions are deleted. This cannot be undone.",
       `When it is resumed, it begins anew: ${fromTheBeginning(connector)}. Records that are in `

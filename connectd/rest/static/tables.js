@@ -9,6 +9,7 @@ import { Sparkline } from "./sparkline.js";
 
 const PAGE_SIZE = 50;
 const READ_AGE_USUAL_S = 30;
+const REASON_LENGTH_MAX = 300;
 
 const COLUMNS = [
   { title: "Table", order: "name" },
@@ -123,6 +124,10 @@ class Row {
     this.name = el("span", { className: "table-name" });
     this.topic = el("span", { className: "quiet topic" });
     this.reason = el("span", { className: "reason" });
+    this.wholeReason = el("div", { tabIndex: 0 });
+    this.wholeReason.setAttribute("aria-label", "The whole reason");
+    this.reasonMore = el("details", { className: "reason-more", hidden: true },
+      el("summary", { textContent: "The whole reason" }), this.wholeReason);
     this.gaps = el("span", { className: "reason" });
     this.gaps.dataset.tone = "warn";
     this.badge = new Badge();
@@ -131,7 +136,8 @@ class Row {
     this.sent = el("span", { className: "sent" });
     this.connector = el("span", { className: "connector-name" });
     this.node = el("tr", { role: "row" },
-      el("th", { role: "rowheader", scope: "row" }, this.name, this.topic, this.reason, this.gaps),
+      el("th", { role: "rowheader", scope: "row" }, this.name, this.topic, this.reason,
+        this.reasonMore, this.gaps),
       cell("State", this.badge.node),
       cell("Initial scan", this.scan.node),
       cell("Lag", this.lag.node),
@@ -142,7 +148,10 @@ class Row {
   update(table) {
     setText(this.name, table.name);
     showText(this.topic, table.topic ? `→ ${table.topic}` : "");
-    showText(this.reason, table.reason);
+    const isLong = table.reason.length > REASON_LENGTH_MAX;
+    showText(this.reason, isLong ? `${table.reason.slice(0, REASON_LENGTH_MAX)} …` : table.reason);
+    setText(this.wholeReason, isLong ? table.reason : "");
+    setHidden(this.reasonMore, !isLong);
     // A table that runs and has something to say is in trouble: it is trying again.
     setAttribute(this.reason, "data-tone", table.state === "SYNC" ? "warn" : toneOf(table.state));
     showText(this.gaps, table.gaps > 0 ? `${counted(table.gaps, "gap")}: changes were lost` : "");
