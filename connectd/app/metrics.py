@@ -114,10 +114,8 @@ class WorkerMetrics:
             )
 
     def _add_producers(self, exposition: Exposition) -> None:
-        are_available = True
         for client_id, producers in self._parts.producers.statistics_by_client().items():
             labels = label_text(client_id=client_id)
-            are_available &= all(each.is_available for each in producers)
             exposition.add_all(
                 metrics_connect.PRODUCER,
                 labels,
@@ -136,9 +134,16 @@ class WorkerMetrics:
                     "buffer_full_total": sum(each.buffer_full for each in producers),
                 },
             )
+        are_available = self._parts.producers.is_available()
         exposition.add(
             metrics_own.KAFKA["available"], label_text(client="producers"), int(are_available)
         )
+        for connector, is_available in self._parts.producers.available_by_connector().items():
+            exposition.add(
+                metrics_own.CONNECTOR["kafka_available"],
+                label_text(connector=connector),
+                int(is_available),
+            )
 
     def _add_aws(self, exposition: Exposition) -> None:
         for operation, counts in self._parts.aws.calls().items():

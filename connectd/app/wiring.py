@@ -95,17 +95,25 @@ class _PoolLease:
     """Takes a task's producer from the pool (``pipeline.ProducerLease``)."""
 
     def __init__(
-        self, pool: ProducerPool, settings: Mapping[str, str], *, release_deadline_s: float
+        self,
+        pool: ProducerPool,
+        settings: Mapping[str, str],
+        *,
+        overridden_by: str,
+        release_deadline_s: float,
     ) -> None:
         self._pool = pool
         self._settings = settings
+        self._overridden_by = overridden_by
         self._release_deadline_s = release_deadline_s
 
     def acquire(self) -> PageProducer:
-        return self._pool.acquire(self._settings)
+        return self._pool.acquire(self._settings, overridden_by=self._overridden_by)
 
     async def release(self, producer: PageProducer) -> None:
-        await self._pool.release(producer, deadline_s=self._release_deadline_s)
+        await self._pool.release(
+            producer, deadline_s=self._release_deadline_s, overridden_by=self._overridden_by
+        )
 
 
 class Wiring:
@@ -207,6 +215,7 @@ class Wiring:
             producers=_PoolLease(
                 self._parts.producers,
                 layering.client_settings("producer", self._config, config),
+                overridden_by=connector if layering.has_overrides("producer", config) else "",
                 release_deadline_s=self._config.offset_flush_timeout_s,
             ),
             offsets=_TaskOffsets(offsets, connector),

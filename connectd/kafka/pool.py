@@ -2,13 +2,15 @@
 
 librdkafka's producers cost threads, connections and a buffer each, and batch better the more goes
 through one of them (spec performance section 9); so tasks share a producer per effective
-configuration. Only ``producer.override.*`` that differ make another one. Used on the loop.
+configuration. Only ``producer.override.*`` that differ make another one: if its brokers do not
+answer, that is the business of the connectors that wanted it, and not of all. Used on the loop.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from connectd.errors import InvariantError, WorkerError
@@ -35,7 +37,8 @@ _NOTHING: Final = ProducerStatistics(
 class _Share:
     key: Key
     producer: PageProducer
-    holders: int = 0
+    holders: Counter[str] = field(default_factory=Counter)
+    """How often it is held, by the connector whose overrides it has; "": it has none."""
 
     @property
     def client_id(self) -> str:
@@ -63,8 +66,10 @@ class ProducerPool:
         # client.id may only grow, or whoever reads them takes them for begun anew.
         self._gone: dict[str, ProducerStatistics] = {}
 
-    def acquire(self, settings: Settings) -> PageProducer:
+    def acquire(self, settings: Settings, *, overridden_by: str = "") -> PageProducer:
         """The producer for these settings (Java names, no prefix); ``release`` it after use.
+
+        ``overridden_by``: the connector that has overrides among them.
 
         A producer that has failed for good stays with those who hold it and is replaced here.
 
@@ -80,22 +85,24 @@ class ProducerPool:
             producer = PageProducer(conf, name=conf["client.id"], on_failure=self._on_failure)
             producer.open()
             share = self._usable[key] = self._shares[producer] = _Share(key, producer)
-        share.holders += 1
+        share.holders[overridden_by] += 1
         return share.producer
 
-    async def release(self, producer: PageProducer, *, deadline_s: float) -> int:
-        """Give a producer back; the last holder waits for its pages to be acknowledged.
+    async def release(
+        self, producer: PageProducer, *, deadline_s: float, overridden_by: str = ""
+    ) -> int:
+        """Give a producer back, as it was acquired.
 
-        Returns the number of pages that were not, when the deadline comes first.
+        The last holder waits for its pages to be acknowledged. Returns the number of pages that were not, when the deadline comes first.
 
         Raises:
             InvariantError: it was not acquired here, or released before.
         """
         share = self._shares.get(producer)
-        if share is None:
+        if share is None or not share.holders[overridden_by]:
             raise InvariantError("a producer is released that nobody holds")
-        share.holders -= 1
-        if share.holders:
+        share.holders[overridden_by] -= 1
+        if share.holders.total():
             return 0
         del self._shares[producer]
         if self._usable.get(share.key) is share:
@@ -137,6 +144,23 @@ class ProducerPool:
     def statistics(self) -> tuple[ProducerStatistics, ...]:
         """One entry per producer."""
         return tuple(share.producer.statistics() for share in self._shares.values())
+
+    def is_available(self) -> bool:
+        """Whether the brokers answer those producers that have no overrides."""
+        return self._availability().get("", True)
+
+    def available_by_connector(self) -> dict[str, bool]:
+        """Whether they answer its own producers, of each connector that has overrides."""
+        return {name: is_it for name, is_it in self._availability().items() if name}
+
+    def _availability(self) -> dict[str, bool]:
+        found: dict[str, bool] = {}
+        for share in self._shares.values():
+            is_available = share.producer.statistics().is_available
+            for holder, times in share.holders.items():
+                if times:
+                    found[holder] = found.get(holder, True) and is_available
+        return found
 
     def statistics_by_client(self) -> dict[str, list[ProducerStatistics]]:
         """By ``client.id``, which producers with other settings may share.

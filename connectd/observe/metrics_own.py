@@ -121,6 +121,8 @@ TASK: Final = _group("Tasks", "connectd_task", ("connector", "task"), (
 CONNECTOR: Final = _group("Connectors", "connectd_connector", ("connector",), (
     ("restarts_total", _C, "", "Lives of the instance on this worker after the first.",
      "counted when a life begins"),
+    ("kafka_available", _G, "0 or 1", "Whether the brokers answer the connector's own producers. "
+     "Absent without producer.override.*: then it has none of its own.", "the clients"),
 ))
 
 WORKER: Final = _group("The worker", "connectd_worker", (), (
@@ -141,7 +143,7 @@ WORKER: Final = _group("The worker", "connectd_worker", (), (
 
 KAFKA: Final = _group("Kafka as the worker sees it", "connectd_kafka", ("client",), (
     ("available", _G, "0 or 1", "Whether the brokers answer, and know the topic: configs, offsets "
-     "and statuses are the readers of the internal topics, producers those of connectors.",
+     "and statuses are the readers of the internal topics, producers what connectors share.",
      "the clients"),
 ))
 

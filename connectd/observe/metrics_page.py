@@ -55,6 +55,11 @@ probes |
 brokers do not answer, a topic of the worker is gone, or the config topic is new while the offsets \
 or the status topic knows connectors | readiness and startup probes |
 
+A broker that falls silent, as when its machine hangs, ends readiness after 20 to 30 seconds, or
+what `request.timeout.ms` says if it is set; one that closes its connections, at once. Producers
+that a connector has for itself (`producer.override.*`) count in
+`connectd_connector_kafka_available` alone.
+
 The probes ask for no login and name no connector. A table that makes no progress for
 `connectd.table.degraded.ms` makes nothing unready: it is `degraded` in its row
 (`/connectd/connectors/{name}/tables`), in `connectd_table_degraded`, and counted in the answer of

@@ -111,6 +111,11 @@ def _converter_spec(
     )
 
 
+def has_overrides(part: ClientPart, connector_config: Config) -> bool:
+    """Whether the connector wants a Kafka client of its own."""
+    return any(name.startswith(f"{part}.override.") for name in connector_config)
+
+
 def client_settings(
     part: ClientPart, worker: WorkerConfig, connector_config: Config
 ) -> dict[str, str]:

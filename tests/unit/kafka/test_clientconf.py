@@ -116,6 +116,13 @@ def test_the_request_timeout_of_other_clients_is_their_sockets() -> None:
     assert conf["socket.timeout.ms"] == "40000"
 
 
+def test_readers_and_admin_clients_miss_a_silent_broker_sooner_than_their_library_would() -> None:
+    for make in (clientconf.consumer_conf, clientconf.admin_conf):
+        assert make({}, client_id="c")["socket.timeout.ms"] == "20000"
+        assert make({"request.timeout.ms": "40000"}, client_id="c")["socket.timeout.ms"] == "40000"
+        assert make({"socket.timeout.ms": "90000"}, client_id="c")["socket.timeout.ms"] == "90000"
+
+
 @pytest.mark.parametrize("key", ["key.serializer", "value.serializer", "max.block.ms"])
 def test_keys_without_a_counterpart_and_without_effect_are_dropped(key: str) -> None:
     assert key not in clientconf.producer_conf({key: "x"}, client_id="c")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import KafkaError
@@ -43,6 +44,35 @@ def test_equal_effective_settings_share_a_producer_until_the_last_one_goes(
         assert pool.acquire(cluster.settings) is not one
         await pool.close(deadline_s=DEADLINE_S)
         assert not apart.is_usable
+
+    asyncio.run(work())
+
+
+def test_a_producer_with_overrides_is_its_connectors(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+        assert (pool.is_available(), pool.available_by_connector()) == (True, {})
+        plain = pool.acquire(cluster.settings)
+        wrong = {**cluster.settings, "compression.type": "zstd"}
+        own = pool.acquire(wrong, overridden_by="a")
+        assert pool.acquire(wrong, overridden_by="b") is own
+        counted = replace(own.statistics(), is_available=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(own, "statistics", lambda: counted)
+            assert pool.is_available()
+            assert pool.available_by_connector() == {"a": False, "b": False}
+            await pool.release(own, deadline_s=DEADLINE_S, overridden_by="a")
+            assert pool.available_by_connector() == {"b": False}
+            # An override that changes nothing shares what others have.
+            assert pool.acquire(cluster.settings, overridden_by="c") is plain
+            assert pool.available_by_connector() == {"b": False, "c": True}
+            patch.setattr(plain, "statistics", lambda: counted)
+            assert not pool.is_available()
+        with pytest.raises(InvariantError, match="nobody holds"):
+            await pool.release(own, deadline_s=DEADLINE_S, overridden_by="a")
+        await pool.close(deadline_s=DEADLINE_S)
 
     asyncio.run(work())
 
