@@ -93,7 +93,8 @@ class ProducerPool:
     ) -> int:
         """Give a producer back, as it was acquired.
 
-        The last holder waits for its pages to be acknowledged. Returns the number of pages that were not, when the deadline comes first.
+        The last holder waits for its pages to be acknowledged. The answer is the number of pages
+        that were not, when the deadline comes first.
 
         Raises:
             InvariantError: it was not acquired here, or released before.
