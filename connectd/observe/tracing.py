@@ -2,9 +2,9 @@
 
 ``start`` reads the standard variables (``OTEL_TRACES_EXPORTER``, ``OTEL_EXPORTER_OTLP_*``, …) and
 answers None in a worker that nobody asked to trace; such a worker loads neither the library's SDK
-nor an exporter, and its data plane pays for one comparison per page. Only this module knows the
-library; which spans there are stands in ``spans``, who makes them in ``pipeline.tracing`` and
-``rest.tracing``.
+nor an exporter, and its data plane pays for one comparison per page. Only this module and
+``span_exporter`` know the library; which spans there are stands in ``spans``, who makes them in
+``pipeline.tracing`` and ``rest.tracing``.
 
 Spans go out in batches from a thread of the library. A collector that is away costs spans, never
 records: the library's queue is bounded, and what does not fit is dropped.
@@ -168,6 +168,8 @@ def _provider(environ: Mapping[str, str], version: str) -> TracerProvider:
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        from connectd.observe.span_exporter import ToldOnceExporter
     except ImportError as error:
         raise ConfigError(
             f"tracing is asked for (OTEL_…), but {error.name} is not installed; install "
@@ -178,7 +180,7 @@ def _provider(environ: Mapping[str, str], version: str) -> TracerProvider:
     if not named_by[0] and "service.name=" not in (named_by[1] or ""):
         resource = resource.merge(Resource({"service.name": SERVICE_NAME}))
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(ToldOnceExporter(OTLPSpanExporter())))
     return provider
 
 
