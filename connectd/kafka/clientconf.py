@@ -46,8 +46,9 @@ broker did."""
 
 _SILENCE = {"socket.timeout.ms": "20000"}
 """How long a request of a reader or an admin client may take, unless ``request.timeout.ms`` says
-otherwise: so late it is noticed that a broker is silent. librdkafka's own default is 60 s. What
-they ask is answered at once, unlike what a producer asks, which waits for replicas."""
+otherwise. So late, and ten seconds more for the next connection to be silent too, it is noticed
+that a broker is; librdkafka's own default is 60 s. What they ask is answered at once, unlike what a
+producer asks, which waits for replicas."""
 
 _JAVA_INT_MAX = 2**31 - 1
 

@@ -55,9 +55,9 @@ probes |
 brokers do not answer, a topic of the worker is gone, or the config topic is new while the offsets \
 or the status topic knows connectors | readiness and startup probes |
 
-A broker that falls silent, as when its machine hangs, ends readiness after 20 to 30 seconds, or
-what `request.timeout.ms` says if it is set; one that closes its connections, at once. Producers
-that a connector has for itself (`producer.override.*`) count in
+A broker that falls silent, as when its machine hangs, ends readiness after about 30 seconds, or
+`request.timeout.ms` and 10 seconds more if that is set; one that closes its connections, at once.
+Producers that a connector has for itself (`producer.override.*`) count in
 `connectd_connector_kafka_available` alone.
 
 The probes ask for no login and name no connector. A table that makes no progress for

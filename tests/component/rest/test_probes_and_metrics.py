@@ -156,6 +156,22 @@ async def test_a_table_shows_what_its_row_shows() -> None:
 
 
 @virtual
+async def test_a_table_that_no_task_has_is_degraded_if_it_makes_no_progress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may have been copied before the worker was started anew: nobody else would tell."""
+    unknown = {"table": "unknown", "state": "DISCOVERY", "progress_age_s": 1e6}
+    skipped = {"table": "skipped", "state": "SKIPPED", "reason": "no stream"}
+    monkeypatch.setattr(ProbeConnector, "tables", lambda connector: [unknown, skipped])
+    async with control_plane() as plane:
+        await plane.create("s")
+        found = await scraped(plane)
+        degraded = {its["table"]: number for its, number in found["connectd_table_degraded"]}
+        assert degraded == {"unknown": 1, "t0": 0}
+        assert value(found, "connectd_worker_tables_degraded") == 1
+
+
+@virtual
 async def test_a_plugin_that_cannot_tell_of_its_tables_takes_nothing_else_away() -> None:
     async with control_plane() as plane:
         await plane.create("s")

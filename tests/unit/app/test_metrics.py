@@ -68,6 +68,19 @@ async def test_the_worker_tells_of_itself() -> None:
 
 
 @virtual
+async def test_a_producer_with_overrides_is_told_of_by_its_connector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    astray = {"a": False, "b": True}
+    monkeypatch.setattr(ProducerPool, "available_by_connector", lambda pool: astray)
+    async with metered() as (_, metrics):
+        text = (await metrics.text()).decode()
+        assert 'connectd_kafka_available{client="producers"} 1\n' in text
+        assert 'connectd_connector_kafka_available{connector="a"} 0\n' in text
+        assert 'connectd_connector_kafka_available{connector="b"} 1\n' in text
+
+
+@virtual
 async def test_dialects_are_told_if_they_are_wanted() -> None:
     name = {
         "jmx1": "\nkafka_connect_connect_worker_metrics_task_startup_attempts ",
