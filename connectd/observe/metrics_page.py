@@ -69,9 +69,9 @@ seconds, which ends its readiness; soon after, the worker ends itself, with a wo
 ## Cardinality
 
 13 series per table, 5 more while it is scanned; with all dialects 61 per task (34 without), 22 per
-connector (15), and about 110 for the worker (60). Shards have no series of their own. With 1,000
-tables an answer has 1.1 MB and costs 30 ms of a processor; nothing on the event loop waits for more
-than a few of them at a time.
+connector (15; one more with `producer.override.*`), and about 110 for the worker (60). Shards have
+no series of their own. With 1,000 tables an answer has 1.1 MB and costs 30 ms of a processor;
+nothing on the event loop waits for more than a few of them at a time.
 """
 
 _HEAD: Final = "| Name | Kind | Unit | Meaning | From |\n|---|---|---|---|---|\n"

@@ -1,7 +1,7 @@
 """/metrics and the probes of a real worker: what the catalogue says, no less and no more.
 
 One worker follows a table and is held in the middle of the scan of another, so that every metric
-there is has a value.
+there is has a value; its producer is its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def rig(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> 
             after=HELD_AFTER,
             times=None,
         )
-        rig.create(init__sync__page__size="1", tasks__max="2")
+        rig.create(init__sync__page__size="1", tasks__max="2", producer__override__linger__ms="6")
         rig.wait_following("followed")
         rig.wait(lambda: rig.row("held").get("items_scanned") == HELD_AFTER, "some of the scan")
         rig.wait_equal("followed")
@@ -147,5 +147,7 @@ def test_a_worker_is_ready_as_long_as_its_brokers_answer(rig: Rig) -> None:
         assert ready().body["reasons"][0].startswith("Kafka does not answer the reader of the ")
         rig.expect(200, "GET", "/connectd/health/live")
         rig.wait(lambda: value(rig, "connectd_worker_ready") == 0, "the metric of that")
+        own = "connectd_connector_kafka_available"
+        rig.wait(lambda: value(rig, own, connector=rig.name) == 0, "the metric of its producer")
     rig.wait(lambda: ready().status == 200, "a worker that is ready again")
     rig.wait(lambda: value(rig, "connectd_worker_ready") == 1, "the metric of that")
