@@ -32,7 +32,11 @@ _CONVERTER_PREFIXES: Final = ("key.converter.", "value.converter.")
 _SCALAR: Final = {"type": ["string", "number", "boolean"]}
 _NAMES: Final = {
     "type": "array",
-    "items": {"type": "string", "minLength": 1},
+    "items": {
+        "type": "string",
+        "pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        "maxLength": 253,
+    },
     "uniqueItems": True,
 }
 _OWN_CONNECTOR: Final = "connectd.DynamoDBSource"
@@ -73,6 +77,11 @@ _CONNECTOR: Final = {
     "additionalProperties": False,
 }
 
+_NATURAL: Final = {"type": "integer", "minimum": 0}
+_PROBE_NUMBERS: Final = (
+    "initialDelaySeconds", "periodSeconds", "timeoutSeconds", "successThreshold",
+    "failureThreshold", "terminationGracePeriodSeconds",
+)  # fmt: skip
 _URL_PATH: Final = {"type": "string", "pattern": "^/"}
 _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
     # What the default of a value does not tell.
@@ -83,6 +92,7 @@ _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
     "secrets": _NAMES,
     "rest.port": {"type": "integer", "minimum": 1, "maximum": 65535},
     "rest.scheme": {"enum": ["http", "https"]},
+    "service.nodePort": {"type": ["integer", "null"], "minimum": 1, "maximum": 65535},
     "service.type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]},
     "connectors.items": {"type": "object", "additionalProperties": _CONNECTOR},
     "connectors.unlisted": {"enum": ["keep", "delete"]},
@@ -104,7 +114,12 @@ _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
         _OBJECTS,
     ),
     **{
-        f"{name}Probe": {"type": "object", "required": ["path"], "properties": {"path": _URL_PATH}}
+        f"{name}Probe": {
+            "type": "object",
+            "required": ["path"],
+            "properties": {"path": _URL_PATH, **dict.fromkeys(_PROBE_NUMBERS, _NATURAL)},
+            "additionalProperties": False,
+        }
         for name in ("startup", "liveness", "readiness")
     },
 }  # fmt: skip

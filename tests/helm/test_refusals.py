@@ -57,6 +57,43 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"lifecycle": {"preStop": {"sleep": {"seconds": 30}}}},
         "set terminationGracePeriodSeconds",
     ),
+    *(
+        (
+            {
+                "rest": {"scheme": "https"},
+                "worker": {
+                    "config": {
+                        f"{prefix}ssl.keystore.location": "/x",
+                        f"{prefix}ssl.client.auth": "required ",
+                    }
+                },
+            },
+            "the kubelet, whose probes decide about the pod, has no certificate",
+        )
+        for prefix in ("", "listeners.https.")
+    ),
+    ({"rest": {"scheme": "https"}}, "worker.config has no certificate for it"),
+    (
+        {
+            "worker": {"config": {"connectd.rest.basic.auth.credentials.file": "/x"}},
+            "metrics": {"serviceMonitor": {"enabled": True}},
+        },
+        "metrics.serviceMonitor.basicAuth gives Prometheus none",
+    ),
+    (
+        {"connectors": {"items": {"a": {"config": {**CONNECTOR, "name": "b"}}}}},
+        "connectors.items.a.config has the name b, expected a",
+    ),
+    ({"fullnameOverride": "Foo_Bar"}, "set fullnameOverride"),
+    ({"fullnameOverride": "a.b"}, "set fullnameOverride"),
+    ({"podDisruptionBudget": {"maxUnavailable": 0}}, "would forbid to drain the nodes"),
+    ({"extraVolumes": [{"name": "tmp", "emptyDir": {}}]}, "is a volume of the chart"),
+    ({"extraEnv": [{"name": "N", "value": 5}]}, "extraEnv has a value of N that is no text"),
+    ({"service": {"nodePort": 30083}}, "service.type is ClusterIP"),
+    (
+        {"autoscaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 1}},
+        "autoscaling.minReplicas is 2, more than",
+    ),
     ({"worker": {"config": {"ssl.key.password": SECRET}}}, "has a secret in ssl.key.password"),
     (
         {"worker": {"config": {"producer.sasl.jaas.config": f'x password="{SECRET}";'}}},
@@ -133,6 +170,10 @@ NOT_IN_THE_SCHEMA: list[tuple[dict[str, Any], str]] = [
         "init.sync.skip",
     ),
     ({"secrets": ["a", "a"]}, "secrets"),
+    ({"secrets": ["A B"]}, "secrets"),
+    ({"secrets": ["x/y"]}, "secrets"),
+    ({"readinessProbe": {"periodSeconds": "10"}}, "periodSeconds"),
+    ({"livenessProbe": {"httpGet": {"path": "/"}}}, "httpGet"),
     ({"readinessProbe": {"path": "connectd/health"}}, "path"),
     ({"worker": {"config": {"offset.flush.interval.ms": 0}}}, "offset.flush.interval.ms"),
     ({"worker": {"config": {"connect.protocol": "lazy"}}}, "connect.protocol"),

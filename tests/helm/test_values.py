@@ -41,11 +41,12 @@ ROWS: list[tuple[str, Any, str, Any]] = [
     ("rest.port", 80, f"{WORKER} ports 0 containerPort", 80),
     ("rest.scheme", "https", f"{WORKER} livenessProbe httpGet scheme", "HTTPS"),
     ("service.type", "NodePort", "Service~c-connectd spec type", "NodePort"),
+    ("service.nodePort", 30083, "Service~c-connectd spec ports 0 nodePort", 30083),
     ("service.annotations", {"a": "b"}, "Service~c-connectd metadata annotations", {"a": "b"}),
     ("connectors.items", ITEMS, f"{JOB} containers 0 args 1", "apply"),
     ("connectors.unlisted", "delete", f"{JOB} containers 0 args 6", "--delete-unlisted"),
     ("connectors.deadlineSeconds", 60, f"{JOB} containers 0 args 5", "60"),
-    ("connectors.deadlineSeconds", 60, "Job spec activeDeadlineSeconds", 120),
+    ("connectors.deadlineSeconds", 60, "Job spec activeDeadlineSeconds", 660),
     ("connectors.loginSecret", "l", f"{JOB} containers 0 env 1 valueFrom secretKeyRef",
         {"name": "l", "key": "username"}),
     ("connectors.caSecret", "l", f"{JOB} volumes 2 secret secretName", "l"),
@@ -62,7 +63,7 @@ ROWS: list[tuple[str, Any, str, Any]] = [
     ("startupProbe", {"path": "/s"}, f"{WORKER} startupProbe httpGet path", "/s"),
     ("livenessProbe", {"timeoutSeconds": 7}, f"{WORKER} livenessProbe timeoutSeconds", 7),
     ("readinessProbe", {"path": "/r"}, f"{WORKER} readinessProbe httpGet path", "/r"),
-    ("podDisruptionBudget.maxUnavailable", 0, "PodDisruptionBudget spec maxUnavailable", 0),
+    ("podDisruptionBudget.maxUnavailable", 2, "PodDisruptionBudget spec maxUnavailable", 2),
     ("podDisruptionBudget.enabled", False, "PodDisruptionBudget", None),
     ("autoscaling.enabled", False, "HorizontalPodAutoscaler", None),
     ("metrics.serviceMonitor.enabled", True, "ServiceMonitor spec endpoints 0 path", "/metrics"),
@@ -156,6 +157,11 @@ def values_with(path: str, value: object) -> dict[str, Any]:
         values["metrics"] = {"serviceMonitor": {"enabled": True}}
     if path.startswith("networkPolicy."):
         values["networkPolicy"] = {"enabled": True}
+    if path == "service.nodePort":
+        values["service"] = {"type": "NodePort"}
+    if (path, value) == ("rest.scheme", "https"):
+        key = "listeners.https.ssl.keystore.location"
+        values["worker"] = {"config": {key: "/x.pem"}}
     if path.startswith("spark."):
         values["spark"] = {"enabled": True, "kubernetes": {"enabled": ".kubernetes." in path}}
     *groups, name = path.split(".")
