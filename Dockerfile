@@ -1,5 +1,5 @@
 # Two images: the worker (default), and with --target spark the worker with Spark and a Java, which is
-# also the image of executors. No compiler, no pip, no root in either.
+# also the image of executors. No compiler and no root in either, and no pip but the base image's own.
 #
 # Base images are pinned by exact tags. To pin bytes: --build-arg PYTHON_IMAGE=python@sha256:...
 # Python packages are pinned with hashes by config/locks/*.txt.

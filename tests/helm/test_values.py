@@ -381,3 +381,11 @@ def test_where_membership_is_there_one_constant_opens_the_rest(opened: HelmChart
     assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 3)
     assert scaler["metrics"][0]["resource"]["target"]["averageUtilization"] == 60
     assert "replicas" not in objects.one("StatefulSet")["spec"]
+
+
+def test_the_driver_may_reach_its_executors_where_egress_is_limited() -> None:
+    network = {"enabled": True, "egress": [{"ports": [{"port": 9092}]}]}
+    rules = chart.render({"spark": SPARK, "networkPolicy": network}).one("NetworkPolicy")
+    peers = [peer for rule in rules["spec"]["egress"] for peer in rule.get("to", [])]
+    labels = [peer["podSelector"]["matchLabels"] for peer in peers]
+    assert "executor" in {each["app.kubernetes.io/component"] for each in labels}
