@@ -389,3 +389,9 @@ def test_the_driver_may_reach_its_executors_where_egress_is_limited() -> None:
     peers = [peer for rule in rules["spec"]["egress"] for peer in rule.get("to", [])]
     labels = [peer["podSelector"]["matchLabels"] for peer in peers]
     assert "executor" in {each["app.kubernetes.io/component"] for each in labels}
+
+
+def test_notes_tell_of_releases_that_would_be_one_cluster() -> None:
+    words = "would be the same cluster"
+    assert words in chart.render().notes
+    assert words not in chart.render({"worker": {"config": {"group.id": "own"}}}).notes
