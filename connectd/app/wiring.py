@@ -40,6 +40,7 @@ from connectd.runtime.auto_restart import RestartPolicy
 from connectd.runtime.connector_life import ConnectorOffsetReader
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
+from connectd.runtime.membership import Membership
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskRunner, TaskSpec
 from connectd.runtime.validation import ValidationThreads
@@ -124,7 +125,7 @@ class Wiring:
         providers = declared.make_providers(config.properties, provider_classes)
         resolve = ConfigResolver(Lookups(providers))
         stores = self._ground.stores(parts.clock, parts.on_failure)
-        membership = self._ground.membership(url, stores)
+        membership = self._ground.membership(url, stores, parts.clock)
         statuses = StatusReporter(
             stores.statuses,
             membership,
@@ -139,7 +140,7 @@ class Wiring:
             statuses=statuses,
             make_connector=self._make_connector,
             version_of=self._connector_version,
-            make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
+            make_task_runner=lambda spec: self._make_runner(spec, stores.offsets, membership),
             resolve=resolve,
             settings=LifeSettings(
                 task_grace_s=config.task_shutdown_timeout_s, restarts=_restart_policy(config)
@@ -165,6 +166,7 @@ class Wiring:
                 manners=self._ground.manners,
                 session_keys=session_key_settings.read(config.parsed) if config.cluster else None,
                 table_still_s=config.parsed.integer("connectd.table.degraded.ms") / 1000,
+                on_fenced=parts.producers.disown,
             ),
         )
 
@@ -182,7 +184,9 @@ class Wiring:
     def _topic_rules(self, config: Config) -> topic_creation.TopicRules | None:
         return topic_creation.read(config) if self._config.topic_creation_enabled else None
 
-    def _make_runner(self, spec: TaskSpec, offsets: protocols.OffsetStore) -> TaskRunner:
+    def _make_runner(
+        self, spec: TaskSpec, offsets: protocols.OffsetStore, membership: Membership
+    ) -> TaskRunner:
         config, connector = spec.connector_config, spec.task_id.connector
         task_class = self._connector_class(config.get("connector.class", "")).task_class()
         framework = parsing.parse(SOURCE_DEF, config)
@@ -208,6 +212,7 @@ class Wiring:
                 release_deadline_s=self._config.offset_flush_timeout_s,
             ),
             offsets=_TaskOffsets(offsets, connector),
+            may_write=membership.may_write,
             settings=RunnerSettings(
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,

@@ -81,6 +81,11 @@ class ProducerPool:
             del self._usable[share.key]
         return await producer.close(deadline_s)
 
+    def disown(self) -> None:
+        """Let no producer send what it holds (see ``PageProducer.disown``); new ones can be had."""
+        for share in self._shares.values():
+            share.producer.disown()
+
     async def close(self, *, deadline_s: float) -> int:
         """Close all producers, held or not; returns the number of pages without an answer."""
         left = 0

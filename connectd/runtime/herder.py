@@ -76,7 +76,10 @@ class WorkerInfo:
 
 @dataclass(frozen=True)
 class HerderSettings:
-    """Limits, the kind of worker, and what its configuration says about active topics."""
+    """Limits, the kind of worker, and what its configuration says about active topics.
+
+    ``on_fenced`` is called when nothing that is still on its way to Kafka should arrive there.
+    """
 
     request_deadline_s: float = REQUEST_DEADLINE_S
     probe_deadline_s: float = health.PROBE_DEADLINE_S
@@ -84,6 +87,7 @@ class HerderSettings:
     allows_topic_reset: bool = True
     session_keys: SessionKeySettings | None = None
     table_still_s: float = degradation.STILL_S
+    on_fenced: Callable[[], None] = lambda: None
     manners: Manners = DISTRIBUTED
 
 
@@ -178,6 +182,9 @@ class Herder:
         self._worker.on_failure = self._fail
         self._worker.on_reconfigure = self._on_reconfigure
         self._membership.on_change = self._wake.set
+        self._membership.on_shrink = self._settle
+        self._membership.on_fenced = self._on_fenced
+        self._membership.on_failure = self._fail
         self._stores.configs.on_change = self._on_change
         self._stores.configs.on_restart = self._on_restart
 
@@ -290,6 +297,19 @@ class Herder:
 
     def _on_change(self, snapshot: ClusterConfigState) -> None:
         self._wake.set()
+
+    async def _settle(self) -> None:
+        """See ``Membership.on_shrink``; the end of what has stopped is then known to all."""
+        if self._stopping.is_set():
+            return  # everything ends, and then this worker leaves its group
+        self._apply_latest()
+        await self._worker.wait_all_settled()
+        await self._stores.statuses.flush(_STATUS_FLUSH_S)
+
+    def _on_fenced(self) -> None:
+        _log.error("others may run what ran here: it writes no more")
+        self._worker.fence()
+        self.settings.on_fenced()
 
     def _on_restart(self, request: RestartRequest) -> None:
         self.restarts.add(request)

@@ -41,6 +41,7 @@ _GROUP: Final = 0
 
 _MOVED: Final = frozenset(
     {
+        KafkaError.UNKNOWN,  # a broker that is starting or stopping may say no more than that
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.NOT_COORDINATOR,

@@ -195,6 +195,8 @@ async def _within(deadline_s: float, doing: str) -> AsyncIterator[None]:
         if not limit.expired():
             raise BrokerUnavailableError(f"{doing}: {error or 'timed out'}") from error
         raise BrokerUnavailableError(f"{doing}: no answer within {deadline_s:g} s") from error
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as error:  # a broker that stops
+        raise BrokerUnavailableError(f"{doing}: the connection was closed") from error
     except ssl.SSLError as error:
         raise AccessDeniedError(
             f"{doing}: TLS: {error.reason or error}; check the trusted certificates "

@@ -31,9 +31,14 @@ class Round:
 
 
 class Leading:
-    """See the module's docstring. ``delay_max_ms`` is ``scheduled.rebalance.max.delay.ms``."""
+    """See the module's docstring. ``delay_max_ms`` is ``scheduled.rebalance.max.delay.ms``.
+
+    ``is_unfinished``: another round is to follow at once. When a group falls back to the eager
+    protocol its members still run what they had, so the first round deals nothing to anybody.
+    """
 
     def __init__(self, delay_max_ms: int) -> None:
+        self.is_unfinished = False
         self._delay_max_ms = delay_max_ms
         self._memory = cooperative.Memory()
         self._urls: Mapping[str, str] = {}
@@ -61,11 +66,9 @@ class Leading:
                 return self._refused(round_, offset)
             offset = snapshot.offset
         self._urls = {member: each.url for member, each in round_.subscriptions.items()}
+        self.is_unfinished = False
         if round_.protocol is Protocol.EAGER:
-            self._memory = cooperative.Memory()
-            shares = eager.deal(round_.subscriptions, configured(snapshot))
-            self._shares = shares
-            return {member: self._given(round_, offset, share) for member, share in shares.items()}
+            return self._deal(round_, offset, configured(snapshot))
         running = {
             member: NOTHING if each.running is None else each.running.assigned
             for member, each in round_.subscriptions.items()
@@ -87,6 +90,16 @@ class Leading:
                 delay_ms=outcome.delay_ms,
             )
             for member in round_.subscriptions
+        }
+
+    def _deal(self, round_: Round, offset: int, everything: Share) -> dict[str, Allotment]:
+        self.is_unfinished = bool(self._memory.members)
+        self._memory = cooperative.Memory()
+        self._shares = eager.deal(
+            round_.subscriptions, NOTHING if self.is_unfinished else everything
+        )
+        return {
+            member: self._given(round_, offset, share) for member, share in self._shares.items()
         }
 
     def owner_url(self, item: str | ConnectorTaskId) -> str | None:

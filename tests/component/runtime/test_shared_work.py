@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
@@ -22,7 +22,12 @@ class Follower:
     def __init__(self) -> None:
         self.worker_id = "follower:8083"
         self.on_change: Callable[[], None] | None = None
+        self.on_shrink: Callable[[], Awaitable[None]] | None = None
+        self.on_fenced: Callable[[], None] | None = None
+        self.on_failure: Callable[[BaseException], None] | None = None
         self.is_leader = False
+        self.is_rebalancing = False
+        self.signs_requests = True
         self.leader_url: str | None = "http://leader:8083/"
         self.assignment = Assignment(generation=3)
         self.has_left = False
@@ -35,6 +40,13 @@ class Follower:
 
     def observe(self, snapshot: ClusterConfigState) -> Assignment:
         return self.assignment
+
+    def owner_url(self, item: str | ConnectorTaskId) -> str | None:
+        """Only a leader knows."""
+        return None
+
+    def may_write(self) -> bool:
+        return True
 
     def assign(self, generation: int, connectors: set[str], tasks: set[ConnectorTaskId]) -> None:
         """A rebalance is over."""
