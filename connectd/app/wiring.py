@@ -41,6 +41,7 @@ from connectd.runtime.connector_life import ConnectorOffsetReader
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
 from connectd.runtime.membership import Membership
+from connectd.runtime.peers import Peers
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskRunner, TaskSpec
 from connectd.runtime.validation import ValidationThreads
@@ -54,7 +55,8 @@ class Parts:
     """What a worker makes before its herder, and owns: it closes these itself.
 
     ``on_failure`` hears of a service that gave up, ``on_tail_left`` of a task that ended with
-    records sent and not committed; ``cluster_id`` asks for what is known by now.
+    records sent and not committed; ``cluster_id`` asks for what is known by now; ``peers`` is how
+    other workers are asked.
     """
 
     clock: Clock
@@ -64,6 +66,7 @@ class Parts:
     cluster_id: Callable[[], str | None]
     on_failure: OnFailure
     on_tail_left: Callable[[], None]
+    peers: Peers
     tracing: Tracing | None = None
 
 
@@ -160,6 +163,7 @@ class Wiring:
                 run_blocking=ValidationThreads(),
             ),
             resolve=resolve,
+            peers=parts.peers,
             settings=HerderSettings(
                 tracks_topics=config.topic_tracking_enabled,
                 allows_topic_reset=config.topic_tracking_reset_allowed,

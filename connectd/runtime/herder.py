@@ -38,9 +38,11 @@ from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
 from connectd.runtime.metering import Metering
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
+from connectd.runtime.peers import LeaderLine, NoPeers, Peers
 from connectd.runtime.reconfiguration import Reconfiguration
 from connectd.runtime.requests import REQUEST_DEADLINE_S, RequestGate
 from connectd.runtime.restart import Restarts
+from connectd.runtime.roles import Roles
 from connectd.runtime.session_keys import SessionKeys
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.validation import PluginDirectory, ThreadRunner, Validation
@@ -120,6 +122,7 @@ class Herder:
         plugins: Plugins,
         resolve: resolving.Resolver,
         settings: HerderSettings,
+        peers: Peers | None = None,
     ) -> None:
         self.describe = describe
         self.settings = settings
@@ -145,11 +148,18 @@ class Herder:
         self.validation = Validation(
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
+        roles = Roles(membership)
         self.changes = ConnectorChanges(
-            gate, configs, stores.offsets, self.views, self.validation.check, settings.manners
+            gate,
+            configs,
+            stores.offsets,
+            self.views,
+            self.validation.check,
+            settings.manners,
+            roles,
         )
         self.restarts = Restarts(
-            gate, configs, self.views, worker, self._apply_latest, settings.manners
+            gate, configs, self.views, worker, self._apply_latest, settings.manners, roles
         )
         self.offsets = ConnectorOffsets(
             gate,
@@ -160,10 +170,18 @@ class Herder:
             apply_latest=self._apply_latest,
             connector_class=plugins.connector_class,
             resolve=resolve,
+            roles=roles,
         )
-        self.session_keys = SessionKeys(settings.session_keys, configs, self._jobs, clock)
+        self.session_keys = SessionKeys(
+            settings.session_keys,
+            configs,
+            self._jobs,
+            clock,
+            is_agreed=lambda: membership.signs_requests,
+        )
+        self.changes.tell_leader = LeaderLine(peers or NoPeers(), self.session_keys).put_tasks
         self.internal = InternalRequests(
-            gate, configs, self.views, self.session_keys, settings.manners
+            gate, configs, self.views, self.session_keys, settings.manners, roles
         )
         self.loggers = Loggers(gate, configs, LevelRegistry(clock))
         self.metering = Metering(

@@ -88,6 +88,10 @@ class Membership(Protocol):
         """Whether another assignment is on its way."""
         ...
 
+    async def wait_at_rest(self) -> None:
+        """Wait until none is."""
+        ...
+
     @property
     def signs_requests(self) -> bool:
         """Whether the members have agreed to sign their requests to each other."""
@@ -125,6 +129,9 @@ class _Alone:
     @property
     def leader_url(self) -> str | None:
         return self._worker_url
+
+    async def wait_at_rest(self) -> None:
+        """It always is."""
 
     def owner_url(self, item: str | ConnectorTaskId) -> str | None:
         return self._worker_url

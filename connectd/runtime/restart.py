@@ -17,6 +17,7 @@ from connectd.model.states import State
 from connectd.model.status import Status
 from connectd.runtime.manners import Manners
 from connectd.runtime.requests import RequestGate, failing_with, stage
+from connectd.runtime.roles import Roles
 from connectd.runtime.views import ConnectorStatusInfo, Views
 from connectd.runtime.worker import Worker
 from connectd.stores import protocols
@@ -80,6 +81,7 @@ class Restarts:
         worker: Worker,
         apply_latest: Callable[[], None],
         manners: Manners,
+        roles: Roles,
     ) -> None:
         self._gate = gate
         self._configs = configs
@@ -87,6 +89,7 @@ class Restarts:
         self._worker = worker
         self._apply_latest = apply_latest
         self._manners = manners
+        self._roles = roles
         self._pending: dict[str, RestartRequest] = {}
 
     async def restart(self, request: RestartRequest) -> ConnectorStatusInfo:
@@ -94,9 +97,11 @@ class Restarts:
 
         Raises:
             NotFoundError: the connector is unknown, or has no status yet.
+            NotHereError: the leader is to be asked.
         """
         connector = request.connector
         async with self._gate.request():
+            await self._roles.require_leader()
             self._require(connector, "Unknown connector: {connector}")
             status = self._views.status_of(connector)
             if status is None:
@@ -116,10 +121,12 @@ class Restarts:
         Raises:
             NotFoundError: the connector is unknown.
             RequestFailedError: it did not start.
+            NotHereError: another worker is to be asked.
         """
         async with self._gate.request():
             self._require(connector, self._manners.no_connector_to_restart)
             self._apply_latest()
+            await self._roles.require_owner(connector)
             await self._worker.restart_connector(connector)
 
     async def restart_task(self, task: ConnectorTaskId) -> None:
@@ -128,12 +135,14 @@ class Restarts:
         Raises:
             NotFoundError: the connector or the task is unknown.
             RequestFailedError: it did not start.
+            NotHereError: another worker is to be asked.
         """
         async with self._gate.request():
             self._require(task.connector, self._manners.no_connector_to_restart)
             if task not in self._configs.snapshot().tasks(task.connector):
                 raise NotFoundError(self._manners.no_task_to_restart.format(task=task))
             self._apply_latest()
+            await self._roles.require_owner(task)
             await self._worker.restart_task(task)
 
     def _require(self, connector: str, text: str) -> None:

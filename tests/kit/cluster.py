@@ -13,11 +13,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from connectd.aio.clock import LoopClock
 from connectd.configdef.worker import GroupSettings
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.group.member import GroupMember
+from connectd.runtime.peers import PeerAnswer, PeerError, Peers
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
 from tests.kit.control_plane import WALL_ANCHOR_S, Options, Plane, control_plane
 from tests.kit.fake_group import FakeGroup, FakeSession
@@ -91,6 +93,7 @@ class Cluster:
     offsets: MemoryOffsetStore = field(default_factory=MemoryOffsetStore)
     statuses: MemoryStatusStore = field(default_factory=MemoryStatusStore)
     workers: dict[str, Worker] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
 
     async def __aenter__(self) -> Self:
         return self
@@ -104,7 +107,9 @@ class Cluster:
         for name in list(self.workers):
             await self.stop(name)
 
-    async def start(self, name: str, *, settings: GroupSettings | None = None) -> Worker:
+    async def start(
+        self, name: str, *, settings: GroupSettings | None = None, peers: Peers | None = None
+    ) -> Worker:
         """Add a worker; it may take a while until the group is at rest again."""
         session, configs = self.group.session(), self.configs.view()
         member = GroupMember(
@@ -117,11 +122,27 @@ class Cluster:
         )
         life = AsyncExitStack()
         options = replace(
-            self.options, stores=(configs, self.offsets, self.statuses), membership=member
+            self.options,
+            stores=(configs, self.offsets, self.statuses),
+            membership=member,
+            peers=peers or self,
         )
         plane = await life.enter_async_context(control_plane(options))
         worker = self.workers[name] = Worker(name, plane, member, session, life)
         return worker
+
+    async def ask(
+        self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str]
+    ) -> PeerAnswer:
+        """How workers ask each other (``runtime.peers.Peers``)."""
+        parts = urlsplit(url)
+        worker = self.workers.get(parts.hostname or "")
+        if worker is None:
+            raise PeerError(f"{url}: nobody is there")
+        self.asked.append(f"{method} {url}")
+        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        answer = await worker.plane.client.request(method, target, body, headers)
+        return PeerAnswer(answer.status, answer.body)
 
     async def stop(self, name: str) -> None:
         """Let a worker end in order."""

@@ -125,6 +125,7 @@ class GroupMember:
         self._known: object = None
         self._leading: Leading | None = None
         self._rejoin = asyncio.Event()
+        self._at_rest = asyncio.Event()
         self._rejoin_s: float | None = None
         self._in_force = asyncio.Event()
         self._failed = asyncio.Event()
@@ -153,7 +154,7 @@ class GroupMember:
     def observe(self, snapshot: ClusterConfigState) -> Assignment:
         """See ``Membership``."""
         if self._phase is Phase.MEMBER and _signature(snapshot) != self._known:
-            self._rejoin.set()
+            self._wish_to_rejoin()
         return self._assignment
 
     @property
@@ -178,7 +179,11 @@ class GroupMember:
     @property
     def is_rebalancing(self) -> bool:
         """See ``Membership``."""
-        return self._phase is not Phase.MEMBER or self._rejoin.is_set()
+        return not self._at_rest.is_set()
+
+    async def wait_at_rest(self) -> None:
+        """See ``Membership``."""
+        await self._at_rest.wait()
 
     @property
     def signs_requests(self) -> bool:
@@ -313,7 +318,7 @@ class GroupMember:
         if self.is_leader and not was_leader:
             _log.info("leads the group", generation=self._generation)
         if given.error:
-            self._rejoin.set()  # and reads the config topic to its end before
+            self._wish_to_rejoin()  # and reads the config topic to its end before
             return
         is_eager = self._protocol is GroupProtocol.EAGER
         kept = NOTHING if is_eager else self._allotted - given.revoked
@@ -325,11 +330,13 @@ class GroupMember:
             return  # fenced meanwhile
         self._known = _signature(snapshot)
         if snapshot.offset != given.config_offset:
-            self._rejoin.set()  # somebody has written since: what is new does not start yet
+            self._wish_to_rejoin()  # somebody has written since: what is new does not start yet
             return
         self._come_into_force(snapshot)
+        if not self._rejoin.is_set():
+            self._at_rest.set()
         if given.revoked or (self._leading is not None and self._leading.is_unfinished):
-            self._rejoin.set()
+            self._wish_to_rejoin()
         if given.delay_ms > 0:
             self._rejoin_s = self._clock.monotonic() + given.delay_ms / 1000
 
@@ -424,7 +431,7 @@ class GroupMember:
     def on_rebalance(self, generation: int) -> None:
         """See ``pulse.Listener``."""
         if self._phase is Phase.MEMBER and generation == self._generation:
-            self._rejoin.set()
+            self._wish_to_rejoin()
 
     def on_membership_lost(self, generation: int, error: MembershipLostError) -> None:
         """See ``pulse.Listener``: while it joins, its old generation is nothing to be known by."""
@@ -432,13 +439,13 @@ class GroupMember:
             self._lose(error)
         elif not error.knows_member:
             self.on_lease_over()  # the join that is under way will hear of it too
-        self._rejoin.set()
+        self._wish_to_rejoin()
 
     def on_lease_short(self) -> None:
         """See ``pulse.Listener``."""
         if self._let_go(NOTHING):
             _log.warning("no word from the group's coordinator: stopping what runs here")
-        self._rejoin.set()
+        self._wish_to_rejoin()
 
     def on_lease_over(self) -> None:
         """See ``pulse.Listener``."""
@@ -447,12 +454,18 @@ class GroupMember:
         self._let_go(NOTHING)
         if had_lease and self.on_fenced is not None:
             self.on_fenced()
-        self._rejoin.set()
+        self._wish_to_rejoin()
 
     # -- small things ---------------------------------------------------------------------------
 
+    def _wish_to_rejoin(self) -> None:
+        self._at_rest.clear()
+        self._rejoin.set()
+
     def _go(self, event: Event) -> None:
         self._phase = next_phase(self._phase, event)
+        if self._phase is not Phase.MEMBER:
+            self._at_rest.clear()
 
     def _tell_change(self) -> None:
         if self.on_change is not None:

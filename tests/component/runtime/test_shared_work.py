@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from connectd.model.cluster import ClusterConfigState
+from connectd.model.cluster import ClusterConfigState, RestartRequest
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status
@@ -40,6 +40,9 @@ class Follower:
 
     def observe(self, snapshot: ClusterConfigState) -> Assignment:
         return self.assignment
+
+    async def wait_at_rest(self) -> None:
+        """It always is."""
 
     def owner_url(self, item: str | ConnectorTaskId) -> str | None:
         """Only a leader knows."""
@@ -138,7 +141,8 @@ async def test_a_restart_concerns_what_runs_here_only() -> None:
         await plane.settle()
         theirs = Status(State.RUNNING, "other:8083", 4)
         plane.statuses.put_task(A0, theirs)
-        await plane.client.post("/connectors/a/restart?includeTasks=true")
+        everything = RestartRequest("a", only_failed=False, include_tasks=True)
+        await plane.configs.put_restart(everything)  # as the leader does
         await plane.settle()
         assert plane.probes["a"].calls["task start"] == 2
         assert plane.statuses.task(A0) == theirs
