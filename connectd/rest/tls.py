@@ -73,6 +73,7 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
         ConfigError: as ``server_context``.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = settings.checks_names
     versions = [_VERSIONS[each] for each in settings.protocols]
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
     _load_identity(context, settings.key_store, settings.key_password)
