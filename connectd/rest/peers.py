@@ -77,9 +77,9 @@ class HttpPeers:
             await writer.drain()
             return await _answer(exchange, reader)
         finally:
-            writer.close()
+            writer.transport.abort()
             with contextlib.suppress(OSError, ssl.SSLError):
-                writer.transport.abort()
+                await writer.wait_closed()
 
 
 async def _answer(exchange: h11.Connection, reader: asyncio.StreamReader) -> PeerAnswer:

@@ -103,6 +103,7 @@ class GroupClient:
         self._coordinator: tuple[str, int] | None = None
         self._main: BrokerConnection | None = None
         self._pulse: BrokerConnection | None = None
+        self._servers = list(access.servers)
         self._next_server = 0
 
     @property
@@ -119,7 +120,7 @@ class GroupClient:
         """
         if self._coordinator is not None:
             return
-        servers = self._access.servers
+        servers = self._servers
         failure: ConnectdError | None = None
         for _ in servers:
             host, port = servers[self._next_server % len(servers)]
@@ -129,6 +130,8 @@ class GroupClient:
                     self._coordinator = await self._ask_for_coordinator(connection)
                 finally:
                     await connection.close()
+                if self._coordinator not in servers:
+                    servers.append(self._coordinator)  # one more that may know where it has moved
                 return
             except BrokerUnavailableError as error:
                 failure = error

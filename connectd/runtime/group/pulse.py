@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -22,6 +22,9 @@ from connectd.kafka.group.client import MembershipLostError, RebalanceUnderWayEr
 from connectd.runtime.group.lease import Lease
 
 _log = structlog.get_logger(__name__)
+
+RETRY_S: Final = 0.5
+"""How soon a heartbeat that was not answered is followed by another: the lease does not wait."""
 
 
 class Heart(Protocol):
@@ -93,7 +96,8 @@ class Pulse:
 
     async def _beat(self) -> None:
         while True:
-            await self._clock.sleep(self._interval_s)
+            retry_s = min(self._interval_s, RETRY_S)
+            await self._clock.sleep(retry_s if self._is_away else self._interval_s)
             member_id, generation = self._member_id, self._generation
             if not member_id:
                 continue
