@@ -7,7 +7,9 @@
 * ``leading``      what the leader makes of all subscriptions
 * ``lease``        how long a member may trust that what it runs is its own
 * ``phases``       the member's state machine, as a table
+* ``telling``      what a member tells the group, and hears of it
+* ``pulse``        heartbeats, and what becomes of the lease without them
 * ``member``       the member: one job that follows the table, one that sends heartbeats
 
-All but the last are pure. What travels to the brokers, and how, is ``kafka.group``'s business.
+All but the last two are pure. What travels to the brokers, and how, is ``kafka.group``'s business.
 """

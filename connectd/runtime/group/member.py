@@ -20,8 +20,8 @@ State of the event loop; the herder is told by the ``on_…`` attributes of ``Me
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 import structlog
 
@@ -34,13 +34,14 @@ from connectd.errors import AccessDeniedError, ConnectdError, RetriableError
 from connectd.kafka.group.client import Joined, MembershipLostError, RebalanceUnderWayError
 from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
-from connectd.runtime.group import blobs
-from connectd.runtime.group.blobs import Allotment, Subscription
+from connectd.runtime.group import blobs, telling
+from connectd.runtime.group.blobs import Allotment
 from connectd.runtime.group.blobs import Protocol as GroupProtocol
-from connectd.runtime.group.leading import Leading, Round
+from connectd.runtime.group.leading import Leading
 from connectd.runtime.group.phases import Event, Phase, next_phase
-from connectd.runtime.group.pulse import Heart, Pulse
+from connectd.runtime.group.pulse import Pulse
 from connectd.runtime.group.shares import NOTHING, Share
+from connectd.runtime.group.telling import Session
 from connectd.runtime.membership import Assignment
 from connectd.stores import protocols
 
@@ -56,26 +57,6 @@ _STAYS_AWAY: Final = 10
 ``scheduled.rebalance.max.delay.ms``, divided by 5 the first time, then by 4, 3, 2, 1."""
 
 _STAYS_AWAY_FIRST: Final = 5
-
-
-class Session(Heart, Protocol):
-    """What a member needs of ``kafka.group.client.GroupClient``."""
-
-    async def join(self, member_id: str, protocols: Sequence[tuple[str, bytes]]) -> Joined:
-        """Join, or join again."""
-        ...
-
-    async def sync(self, joined: Joined, assignments: Mapping[str, bytes]) -> bytes:
-        """This member's assignment; the leader brings those of all."""
-        ...
-
-    async def leave(self, member_id: str, deadline_s: float) -> None:
-        """Leave at once, rather than by silence."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
 
 
 class BehindError(RetriableError):
@@ -146,9 +127,9 @@ class GroupMember:
         """See ``Membership``: tells the group, so that nobody waits for the end of the session."""
         await self._jobs.stop()
         self._go(Event.LEAVE)
-        self._pulse.lease.drop()
         self._assignment = Assignment(generation=self._assignment.generation)
         await self._say_goodbye()
+        self._pulse.lease.drop()
         await self._session.close()
 
     def observe(self, snapshot: ClusterConfigState) -> Assignment:
@@ -245,7 +226,10 @@ class GroupMember:
         self._go(Event.BEGIN)
         snapshot = self._configs.snapshot()
         self._known = _signature(snapshot)
-        joined = await self._session.join(self._member_id, self._subscriptions(snapshot))
+        said = telling.subscriptions(
+            self._offered, self._url, snapshot.offset, self._last, self._allotted
+        )
+        joined = await self._session.join(self._member_id, said)
         self._go(Event.JOINED)
         self._member_id = joined.member_id
         self._pulse.beat_as(joined.member_id, joined.generation)
@@ -266,29 +250,6 @@ class GroupMember:
             self._let_go(NOTHING)
         await self._shrink()
 
-    def _subscriptions(self, snapshot: ClusterConfigState) -> list[tuple[str, bytes]]:
-        return [
-            (
-                each.wire_name,
-                blobs.dump_subscription(
-                    Subscription(each.version, self._url, snapshot.offset, self._running(each))
-                ),
-            )
-            for each in self._offered
-        ]
-
-    def _running(self, protocol: GroupProtocol) -> Allotment | None:
-        if self._last is None or not self._allotted:
-            return None
-        last = self._last
-        return Allotment(
-            version=protocol.version,
-            leader=last.leader,
-            leader_url=last.leader_url,
-            config_offset=last.config_offset,
-            assigned=self._allotted,
-        )
-
     def _allot(self, joined: Joined, snapshot: ClusterConfigState) -> dict[str, bytes]:
         if not joined.is_leader:
             self._leading = None
@@ -296,14 +257,8 @@ class GroupMember:
         if self._leading is None:
             self._leading = Leading(round(self._settings.rebalance_delay_max_s * 1000))
         assert self._protocol is not None
-        round_ = Round(
-            self._protocol,
-            joined.generation,
-            joined.leader,
-            {member: blobs.load_subscription(said) for member, said in joined.members.items()},
-        )
         allotments = self._leading.allot(
-            round_,
+            telling.round_of(joined, self._protocol),
             snapshot,
             self._configs.snapshot,
             last_generation=self._generation,
@@ -409,8 +364,8 @@ class GroupMember:
     async def _say_goodbye(self) -> None:
         member_id, self._member_id = self._member_id, ""
         self._pulse.beat_as("", -1)
-        if not member_id:
-            return
+        if not member_id or not self._pulse.lease.is_valid(self._clock.monotonic()):
+            return  # nobody would hear it
         try:
             await run_unless(self._session.leave(member_id, LEAVE_S), self._clock.sleep(LEAVE_S))
         except ConnectdError as error:
