@@ -6,8 +6,11 @@ from outside, in statuses and in topics.
 
 from __future__ import annotations
 
+import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,23 +73,27 @@ class Pair:
             self.rig.wait_equal(table)
 
 
+def one_more(rig: Rig, home: Path) -> WorkerProcess:
+    """Another worker of the rig's cluster."""
+    worker = WorkerProcess(
+        rig.broker.bootstrap,
+        group_id=rig.worker.properties["group.id"],
+        properties=rig.worker.properties,
+        home=home,
+    )
+    worker.properties["listeners"] = worker.rest_url
+    return worker
+
+
 def id_of(worker: WorkerProcess) -> str:
     return f"127.0.0.1:{worker.rest_port}"
 
 
 @pytest.fixture(scope="module")
 def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    prefix = prefix_of(__name__)
     home = tmp_path_factory.mktemp("worker")
-    with Rig(kafka_broker, prefix, home, properties=SETTINGS) as rig:
-        other = WorkerProcess(
-            kafka_broker.bootstrap,
-            group_id=rig.worker.properties["group.id"],
-            topics_prefix=prefix,
-            properties={**rig.worker.properties},
-            home=tmp_path_factory.mktemp("other"),
-        )
-        other.properties["listeners"] = other.rest_url
+    with Rig(kafka_broker, prefix_of(__name__), home, properties=SETTINGS) as rig:
+        other = one_more(rig, tmp_path_factory.mktemp("other"))
         other.start()
         try:
             yield Pair(rig, other)
@@ -155,6 +162,22 @@ def test_when_the_leader_is_killed_the_other_leads(pair: Pair) -> None:
     answer(pair.other, "PUT", f"{pair.rig.path}/resume")
     pair.rig.worker.start()
     pair.wait_shared()
+    pair.wait_equal()
+
+
+def test_a_third_worker_gets_its_part_and_gives_it_back(pair: Pair, tmp_path: Path) -> None:
+    pair.copy_tables()
+    third = one_more(pair.rig, tmp_path)
+    with contextlib.closing(third):
+        third.start()
+        pair.rig.wait(
+            lambda: sorted(Counter(pair.place().values()).values()) == [1, 1, 2],
+            "tasks on three workers",
+        )
+        pair.change(15)
+        pair.wait_equal()
+    pair.wait_shared()
+    pair.change(16)
     pair.wait_equal()
 
 
