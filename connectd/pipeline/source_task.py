@@ -109,11 +109,11 @@ class FencedWriter:
 
     def __init__(self, writer: OffsetWriter, may_write: Callable[[], bool]) -> None:
         self._writer: OffsetWriter | None = writer
-        self._may_write = may_write
+        self.may_write = may_write
 
     async def put(self, offsets: Mapping[SourcePartition, SourceOffset | None]) -> None:
         """Write through, or do nothing once revoked."""
-        if self._writer is not None and self._may_write():
+        if self._writer is not None and self.may_write():
             await self._writer.put(offsets)
 
     def revoke(self) -> None:
@@ -155,17 +155,14 @@ class SourceTaskRunner:
         ``encoder`` runs plugins away from the loop, by default in a thread; ``tracing`` is told.
         """
         self._task = task
-        self._context = context
-        self._config = config
+        self._context, self._config = context, config
         self._converters = converters
         self._producers = producers
         self._producer: kafka_producer.PageProducer | None = None
         self._settings = settings
-        self._on_event = on_event
-        self._on_topic = on_topic
+        self._on_event, self._on_topic = on_event, on_topic
         self._on_tail_left = on_tail_left
         self._tracing = tracing
-        self._may_write = may_write
         writer = offsets if tracing is None else tracing.writer(offsets)
         self._writer = FencedWriter(writer, may_write)
         self._meter = TaskMeter(context.services.clock, settings.metrics)
@@ -347,7 +344,7 @@ class SourceTaskRunner:
         self._update_room()
         try:
             encode = await self._preparation.prepare(encoding)
-            if not self._may_write():
+            if not self._writer.may_write():
                 self._on_settled(records)  # somebody else sends it; its entry blocks the frontier
                 return
             job = kafka_producer.SendJob(

@@ -149,17 +149,12 @@ class Herder:
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
         roles = Roles(membership)
+        manners = settings.manners
         self.changes = ConnectorChanges(
-            gate,
-            configs,
-            stores.offsets,
-            self.views,
-            self.validation.check,
-            settings.manners,
-            roles,
+            gate, configs, stores.offsets, self.views, self.validation.check, manners, roles
         )
         self.restarts = Restarts(
-            gate, configs, self.views, worker, self._apply_latest, settings.manners, roles
+            gate, configs, self.views, worker, self._apply_latest, manners, roles
         )
         self.offsets = ConnectorOffsets(
             gate,
@@ -172,17 +167,7 @@ class Herder:
             resolve=resolve,
             roles=roles,
         )
-        self.session_keys = SessionKeys(
-            settings.session_keys,
-            configs,
-            self._jobs,
-            clock,
-            is_agreed=lambda: membership.signs_requests,
-        )
-        self.changes.tell_leader = LeaderLine(peers or NoPeers(), self.session_keys).put_tasks
-        self.internal = InternalRequests(
-            gate, configs, self.views, self.session_keys, settings.manners, roles
-        )
+        self._join_in(roles, clock, peers or NoPeers())
         self.loggers = Loggers(gate, configs, LevelRegistry(clock))
         self.metering = Metering(
             worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
@@ -190,10 +175,25 @@ class Herder:
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
-        if settings.manners.awaits_effect:
+        if manners.awaits_effect:
             effects = Effects(worker, self._reconfiguration, self._apply_latest)
             self.changes.wait_effect = effects.wait
         self._listen()
+
+    def _join_in(self, roles: Roles, clock: clocks.Clock, peers: Peers) -> None:
+        """What workers of a cluster ask of each other, in both directions."""
+        configs, manners = self._stores.configs, self.settings.manners
+        self.session_keys = SessionKeys(
+            self.settings.session_keys,
+            configs,
+            self._jobs,
+            clock,
+            is_agreed=lambda: self._membership.signs_requests,
+        )
+        self.changes.tell_leader = LeaderLine(peers, self.session_keys).put_tasks
+        self.internal = InternalRequests(
+            self._gate, configs, self.views, self.session_keys, manners, roles
+        )
 
     def _listen(self) -> None:
         self._gate.on_failure = self._fail
