@@ -256,7 +256,7 @@ class Herder:
             if work.has_connector and not task_configs.is_applied(snapshot, connector):
                 self._reconfiguration.ensure(connector)
         self._statuses.forget_gone(snapshot)
-        if self._membership.is_leader:
+        if self._membership.is_leader and not self._membership.is_rebalancing:
             self._statuses.clean_up(snapshot)
             self.session_keys.rotate_if_due(snapshot)
         self.restarts.execute()

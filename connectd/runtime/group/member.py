@@ -287,20 +287,20 @@ class GroupMember:
         if snapshot.offset != given.config_offset:
             self._wish_to_rejoin()  # somebody has written since: what is new does not start yet
             return
-        self._come_into_force(snapshot)
-        if not self._rejoin.is_set():
-            self._at_rest.set()
-        if given.revoked or (self._leading is not None and self._leading.is_unfinished):
-            self._wish_to_rejoin()
         if given.delay_ms > 0:
             self._rejoin_s = self._clock.monotonic() + given.delay_ms / 1000
+        if given.revoked or (self._leading is not None and self._leading.is_unfinished):
+            self._wish_to_rejoin()
+        elif not self._rejoin.is_set():
+            self._at_rest.set()
+        self._come_into_force(snapshot)
 
     async def _caught_up(self, given: Allotment) -> ClusterConfigState:
         try:
             async with asyncio.timeout(self._settings.sync_timeout_s):
                 if self._configs.snapshot().offset < given.config_offset:
                     await self._configs.refresh()
-                if given.assigned:
+                if self._allotted:  # also what stays may be another task set by now
                     await self._offsets.refresh()
         except (TimeoutError, RetriableError) as error:
             raise BehindError(

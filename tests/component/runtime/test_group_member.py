@@ -178,6 +178,25 @@ async def test_a_new_task_set_starts_nowhere_before_the_old_one_has_ended_everyw
 
 
 @virtual
+async def test_offsets_are_read_to_the_end_before_a_new_task_set_starts() -> None:
+    async with Cluster() as cluster:
+        await with_tasks(cluster)
+        one = await cluster.start("w1")
+        await cluster.settle()
+        readable, seen = cluster.offsets.refresh, []
+
+        async def refresh() -> None:
+            seen.append(cluster.placed()["w1"])
+            await readable()
+
+        cluster.offsets.refresh = refresh  # type: ignore[method-assign]
+        await cluster.configs.view().put_tasks("a", task_configs(4))
+        await cluster.settle()
+        assert seen == [[]]  # the old ones had ended, the new ones had not begun
+        assert one.plane.probes["a"].calls["task start"] == 8
+
+
+@virtual
 async def test_connectors_that_come_and_go_are_shared_out() -> None:
     async with Cluster() as cluster:
         await cluster.start("w1")
