@@ -36,6 +36,11 @@ class Roles:
         """Where the leader is."""
         return self._membership.leader_url
 
+    @property
+    def is_rebalancing(self) -> bool:
+        """Whether what runs where is about to change."""
+        return self._membership.is_rebalancing
+
     async def wait_at_rest(self) -> None:
         """Wait until the group does not rebalance."""
         with stage("ensuring membership in the cluster"):

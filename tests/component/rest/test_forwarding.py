@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 
@@ -14,6 +15,15 @@ from tests.kit.virtual import virtual
 
 SIGNING = SessionKeySettings("HmacSHA256", 32, 3_600_000, "HmacSHA256", ("HmacSHA256",))
 OPTIONS = Options(settings=HerderSettings(session_keys=SIGNING))
+
+
+def probe_tasks(count: int) -> list[dict[str, str]]:
+    """As the probe makes them: nothing needs to be published."""
+    task_class = "tests.kit.probes.ProbeTask"
+    return [
+        {"probe.topic": "t1", "number": str(number), "task.class": task_class}
+        for number in range(count)
+    ]
 
 
 async def two(cluster: Cluster) -> tuple[Worker, Worker]:
@@ -82,6 +92,28 @@ async def test_a_restart_finds_the_worker_that_runs_it() -> None:
             assert len(cluster.asked) == 1
         starts = [each.plane.probes["a"].calls["task start"] for each in (leader, follower)]
         assert starts == [3, 3]
+
+
+@virtual
+async def test_a_restart_that_meets_a_new_task_set_waits_for_its_start() -> None:
+    async with Cluster(options=OPTIONS) as cluster:
+        leader, _ = await two(cluster)
+        client = leader.plane.client
+        await client.put("/connectors/a/config", src("a", tasks_max="2"))
+        await cluster.settle()
+        probes = [each.plane.probes["a"] for each in cluster.workers.values()]
+        for each in probes:
+            each.ignores_stop = True  # a restart takes its time, so that the new set meets it
+        async with asyncio.TaskGroup() as jobs:
+            answers = [
+                jobs.create_task(client.post(f"/connectors/a/tasks/{task}/restart"))
+                for task in (0, 1)
+            ]
+            await asyncio.sleep(0.1)
+            await cluster.configs.view().put_tasks("a", probe_tasks(2))
+        assert [answer.result().status for answer in answers] == [204, 204]
+        for each in probes:
+            each.ignores_stop = False
 
 
 @virtual
