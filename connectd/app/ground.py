@@ -10,16 +10,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from connectd.aio.clock import Clock
+from connectd.configdef import rest_settings
 from connectd.configdef.worker import ClusterSettings, InternalTopic, WorkerConfig
+from connectd.kafka.group import access
+from connectd.kafka.group.client import GroupClient, GroupTimes
+from connectd.runtime.group.member import GroupMember
 from connectd.runtime.herder import Stores
 from connectd.runtime.manners import DISTRIBUTED, STANDALONE, Manners
-from connectd.runtime.membership import Membership, SoleMember, StandaloneMember
+from connectd.runtime.membership import Membership, StandaloneMember
 from connectd.stores.file_offset import FileOffsetStore
 from connectd.stores.kafka_config import KafkaConfigStore
 from connectd.stores.kafka_offset import KafkaOffsetStore
 from connectd.stores.kafka_status import KafkaStatusStore
 from connectd.stores.memory import MemoryConfigStore, MemoryStatusStore
 from connectd.stores.topic_home import TopicHome
+
+PROTOCOL_TYPE = "connect"
+"""What coordinators call the groups of Connect workers."""
 
 OnFailure = Callable[[BaseException], None]
 
@@ -45,8 +52,12 @@ class Ground(Protocol):
         """The three stores, not yet open; ``on_failure`` hears of one that has given up."""
         ...
 
-    def membership(self, url: str, stores: Stores) -> Membership:
-        """The place of the worker that others reach at ``url``."""
+    def membership(self, url: str, stores: Stores, clock: Clock) -> Membership:
+        """The place of the worker that others reach at ``url``.
+
+        Raises:
+            ConfigError: the group's coordinator cannot be reached with these settings.
+        """
         ...
 
 
@@ -90,8 +101,23 @@ class DistributedGround:
             ),
         )
 
-    def membership(self, url: str, stores: Stores) -> Membership:
-        return SoleMember(url, stores.statuses)
+    def membership(self, url: str, stores: Stores, clock: Clock) -> Membership:
+        group, worker_id = self.cluster.group, rest_settings.worker_id(url)
+        client_id = self.config.client_id or f"connect-{worker_id}"
+        session = GroupClient(
+            access.read(self.config.client_config(), client_id=client_id),
+            group.id,
+            PROTOCOL_TYPE,
+            GroupTimes(session_s=group.session_timeout_s, rebalance_s=group.rebalance_timeout_s),
+        )
+        return GroupMember(
+            url,
+            session=session,
+            configs=stores.configs,
+            offsets=stores.offsets,
+            clock=clock,
+            settings=group,
+        )
 
     def _home(
         self, topic: InternalTopic, client: str, *, write_deadline_s: float = 30.0
@@ -131,5 +157,5 @@ class StandaloneGround:
             statuses=MemoryStatusStore(),
         )
 
-    def membership(self, url: str, stores: Stores) -> Membership:
+    def membership(self, url: str, stores: Stores, clock: Clock) -> Membership:
         return StandaloneMember(url)

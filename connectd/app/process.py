@@ -51,6 +51,7 @@ from connectd.plugins import containment, spi
 from connectd.plugins.internal_topics import InternalTopics
 from connectd.plugins.registry import PluginRegistry
 from connectd.rest.api import create_admin_api, create_api
+from connectd.rest.peers import HttpPeers
 from connectd.rest.server import RestServer
 from connectd.rest.tracing import traced
 from connectd.runtime.herder import Herder
@@ -113,6 +114,7 @@ class WorkerApp:
             admin_tls=config.rest.admin_tls,
             grace_s=_REST_GRACE_S,
         )
+        self._peers = HttpPeers(config.rest.tls)
         self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -144,7 +146,8 @@ class WorkerApp:
                 "rest",
                 self._rest.serve(
                     traced(
-                        create_api(herder, self._config.rest, self._clock, numbers), self._tracing
+                        create_api(herder, self._config.rest, self._clock, numbers, self._peers),
+                        self._tracing,
                     ),
                     traced(create_admin_api(herder, numbers), self._tracing),
                 ),
@@ -266,6 +269,7 @@ class WorkerApp:
             cluster_id=lambda: self._cluster_id,
             on_failure=self._fail,
             on_tail_left=self._on_tail_left,
+            peers=self._peers,
             tracing=self._tracing,
         )
         return wiring.Wiring(self._config, self._ground, parts)

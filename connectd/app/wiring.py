@@ -40,6 +40,8 @@ from connectd.runtime.auto_restart import RestartPolicy
 from connectd.runtime.connector_life import ConnectorOffsetReader
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
+from connectd.runtime.membership import Membership
+from connectd.runtime.peers import Peers
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskRunner, TaskSpec
 from connectd.runtime.validation import ValidationThreads
@@ -53,7 +55,8 @@ class Parts:
     """What a worker makes before its herder, and owns: it closes these itself.
 
     ``on_failure`` hears of a service that gave up, ``on_tail_left`` of a task that ended with
-    records sent and not committed; ``cluster_id`` asks for what is known by now.
+    records sent and not committed; ``cluster_id`` asks for what is known by now; ``peers`` is how
+    other workers are asked.
     """
 
     clock: Clock
@@ -63,6 +66,7 @@ class Parts:
     cluster_id: Callable[[], str | None]
     on_failure: OnFailure
     on_tail_left: Callable[[], None]
+    peers: Peers
     tracing: Tracing | None = None
 
 
@@ -132,7 +136,7 @@ class Wiring:
         providers = declared.make_providers(config.properties, provider_classes)
         resolve = ConfigResolver(Lookups(providers))
         stores = self._ground.stores(parts.clock, parts.on_failure)
-        membership = self._ground.membership(url, stores)
+        membership = self._ground.membership(url, stores, parts.clock)
         statuses = StatusReporter(
             stores.statuses,
             membership,
@@ -147,7 +151,7 @@ class Wiring:
             statuses=statuses,
             make_connector=self._make_connector,
             version_of=self._connector_version,
-            make_task_runner=lambda spec: self._make_runner(spec, stores.offsets),
+            make_task_runner=lambda spec: self._make_runner(spec, stores.offsets, membership),
             resolve=resolve,
             settings=LifeSettings(
                 task_grace_s=config.task_shutdown_timeout_s, restarts=_restart_policy(config)
@@ -167,6 +171,7 @@ class Wiring:
                 run_blocking=ValidationThreads(),
             ),
             resolve=resolve,
+            peers=parts.peers,
             settings=HerderSettings(
                 tracks_topics=config.topic_tracking_enabled,
                 allows_topic_reset=config.topic_tracking_reset_allowed,
@@ -175,6 +180,7 @@ class Wiring:
                 table_still_s=config.parsed.integer("connectd.table.degraded.ms") / 1000,
                 allows_new_config_topic=config.cluster is not None
                 and config.parsed.boolean("connectd.new.config.topic.allowed"),
+                on_fenced=parts.producers.disown,
             ),
         )
 
@@ -192,7 +198,9 @@ class Wiring:
     def _topic_rules(self, config: Config) -> topic_creation.TopicRules | None:
         return topic_creation.read(config) if self._config.topic_creation_enabled else None
 
-    def _make_runner(self, spec: TaskSpec, offsets: protocols.OffsetStore) -> TaskRunner:
+    def _make_runner(
+        self, spec: TaskSpec, offsets: protocols.OffsetStore, membership: Membership
+    ) -> TaskRunner:
         config, connector = spec.connector_config, spec.task_id.connector
         task_class = self._connector_class(config.get("connector.class", "")).task_class()
         framework = parsing.parse(SOURCE_DEF, config)
@@ -219,6 +227,7 @@ class Wiring:
                 release_deadline_s=self._config.offset_flush_timeout_s,
             ),
             offsets=_TaskOffsets(offsets, connector),
+            may_write=membership.may_write,
             settings=RunnerSettings(
                 commit_interval_s=self._config.offset_flush_interval_s,
                 commit_timeout_s=self._config.offset_flush_timeout_s,

@@ -51,7 +51,10 @@ class StoreSettings:
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """How an ``https`` listener proves who it is, and what it asks of callers."""
+    """How an ``https`` listener proves who it is, and what it asks of callers.
+
+    ``checks_names``: whether another worker's certificate has to be for the host that is asked.
+    """
 
     key_store: StoreSettings
     key_password: Secret | None
@@ -59,6 +62,7 @@ class TlsSettings:
     client_auth: ClientAuth
     protocols: tuple[str, ...]
     cipher_suites: tuple[str, ...]
+    checks_names: bool = True
 
 
 # The declarations below read as tables.
@@ -87,6 +91,7 @@ def _definition(prefix: str) -> ConfigDef:
     key("ssl.protocol", string, "TLSv1.3", "Newest version.",
         validators.one_of("TLS", *PROTOCOLS))
     key("ssl.enabled.protocols", words, PROTOCOLS, "Versions.", validators.distinct())
+    key("ssl.endpoint.identification.algorithm", string, "https", "How names are checked.")
     key("ssl.cipher.suites", words, None, "Cipher suites, under Java's names or OpenSSL's.",
         validators.distinct(is_null_allowed=True))
     return ConfigDef(group.keys)
@@ -110,6 +115,7 @@ def read(properties: Mapping[str, str], prefix: str) -> TlsSettings:
         client_auth=ClientAuth(parsed.string(f"{own}ssl.client.auth").lower()),
         protocols=_protocols(parsed, own),
         cipher_suites=parsed.optional_strings(f"{own}ssl.cipher.suites") or (),
+        checks_names=bool(parsed.string(f"{own}ssl.endpoint.identification.algorithm").strip()),
     )
     if not settings.key_store.is_set:
         name = f"{prefix}ssl.keystore"

@@ -61,15 +61,16 @@ def _cluster() -> list[ConfigKey]:
     key("bootstrap.servers", _LIST, "localhost:9092", _HIGH,
         "Kafka brokers to ask first, as host:port. One that answers is enough.", validators.servers)
     key("group.id", _STRING, REQUIRED, _HIGH,
-        "Name of the Connect cluster. One worker at a time may have it, with these three internal "
-        "topics: two would not share the work yet, each would do all of it.",
+        "Name of the Connect cluster: workers that have it, and the same three internal topics, "
+        "share connectors and tasks. No consumer may have it.",
         validators.non_empty)
     key("connect.protocol", _STRING, "sessioned", _LOW,
         "How workers share the work: eager stops everything at each change, compatible and "
         "sessioned move only what has to move; sessioned also signs internal requests.",
         validators.one_of("eager", "compatible", "sessioned"))
     key("session.timeout.ms", _INT, 10_000, _HIGH,
-        "A worker that the coordinator has not heard of for so long is out of the group.",
+        "A worker that the coordinator has not heard of for so long is out of the group. After two "
+        "thirds of it a worker that gets no answer stops its tasks: others may take them over.",
         _POSITIVE)
     key("heartbeat.interval.ms", _INT, 3_000, _HIGH,
         "Time between two heartbeats; must be below session.timeout.ms, best a third of it.",

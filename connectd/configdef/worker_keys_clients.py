@@ -122,7 +122,8 @@ def _logins() -> list[ConfigKey]:
     group = KeyGroup("Logins")
     key = group.key
     key("sasl.mechanism", _STRING, "GSSAPI", _MEDIUM,
-        "How to log in to the brokers, for example PLAIN or SCRAM-SHA-512.")
+        "How to log in to the brokers: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. With others a worker "
+        "cannot join its group.")
     key("sasl.jaas.config", _PASSWORD, None, _MEDIUM,
         'Login in JAAS form: <module> required username="…" password="…";')
     for name in (

@@ -132,6 +132,11 @@ class ProducerPool:
     def _all(self) -> list[_Share]:
         return [*self._shares.values(), *self._closing]
 
+    def disown(self) -> None:
+        """Let no producer send what it holds (see ``PageProducer.disown``); new ones can be had."""
+        for share in self._shares.values():
+            share.producer.disown()
+
     async def close(self, *, deadline_s: float) -> int:
         """Close all producers, held or not; returns the number of pages without an answer."""
         left = 0

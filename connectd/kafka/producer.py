@@ -156,6 +156,18 @@ class PageProducer:
         self._turn_waiters_away()
         return left
 
+    def disown(self) -> None:
+        """Drop what has not been sent yet: it belongs to somebody else by now.
+
+        Every page without an answer fails, this producer takes no more.
+        """
+        error = ProduceError("this worker is no member of its group any more; others send this")
+        self._fail(error)
+        self._sender.give_up(error)
+        for job in list(self._outstanding):
+            self._settle(job, SendResult(topics=(), records=0, error=error))
+        self._turn_waiters_away()
+
     @property
     def is_usable(self) -> bool:
         """Whether ``send`` would take a page, now or later."""

@@ -117,6 +117,12 @@ class PageSender:
         """Make the thread look at its flags."""
         self._is_wanted.set()
 
+    def give_up(self, error: ProduceError) -> None:
+        """Send nothing more, of what lies here neither; every page fails with this error."""
+        self._fatal = error
+        self._producer.purge(blocking=False)
+        self.wake()
+
     def stop(self) -> None:
         """End the thread soon; what is not acknowledged by now is forgotten."""
         self._is_stopping = True

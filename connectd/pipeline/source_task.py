@@ -103,14 +103,18 @@ class ProducerLease(Protocol):
 
 
 class FencedWriter:
-    """Offset writer of one task instance, until it is taken away from it."""
+    """Offset writer of one task instance, until it is taken away from it.
 
-    def __init__(self, writer: OffsetWriter) -> None:
+    ``may_write`` says whether the task is still this worker's.
+    """
+
+    def __init__(self, writer: OffsetWriter, may_write: Callable[[], bool]) -> None:
         self._writer: OffsetWriter | None = writer
+        self.may_write = may_write
 
     async def put(self, offsets: Mapping[SourcePartition, SourceOffset | None]) -> None:
         """Write through, or do nothing once revoked."""
-        if self._writer is not None:
+        if self._writer is not None and self.may_write():
             await self._writer.put(offsets)
 
     def revoke(self) -> None:
@@ -124,7 +128,8 @@ class SourceTaskRunner:
     ``on_event(event, error)`` reports STARTED, PAUSED, RESUMED, and FAILED for partial failures;
     the end of ``run`` is the report of the rest. ``on_topic`` hears of each topic once, after its
     first acknowledged record, ``on_tail_left`` when the task ends with records that are sent and
-    not committed: the next life sends them again.
+    not committed: the next life sends them again. ``may_write`` is asked before each page and each
+    commit; when it says no, this instance has been abandoned by then.
     """
 
     def __init__(
@@ -141,6 +146,7 @@ class SourceTaskRunner:
         on_event: Callable[[LifecycleEvent, Exception | None], None],
         on_topic: Callable[[str], None],
         on_tail_left: Callable[[], None],
+        may_write: Callable[[], bool] = lambda: True,
         topics: TaskTopics | None = None,
         encoder: Encoder | None = None,
         tracing: TaskTracing | None = None,
@@ -150,17 +156,16 @@ class SourceTaskRunner:
         ``encoder`` runs plugins away from the loop, by default in a thread; ``tracing`` is told.
         """
         self._task = task
-        self._context = context
-        self._config = config
+        self._context, self._config = context, config
         self._converters = converters
         self._producers = producers
         self._producer: kafka_producer.PageProducer | None = None
         self._settings = settings
-        self._on_event = on_event
-        self._on_topic = on_topic
+        self._on_event, self._on_topic = on_event, on_topic
         self._on_tail_left = on_tail_left
         self._tracing = tracing
-        self._writer = FencedWriter(offsets if tracing is None else tracing.writer(offsets))
+        writer = offsets if tracing is None else tracing.writer(offsets)
+        self._writer = FencedWriter(writer, may_write)
         self._meter = TaskMeter(context.services.clock, settings.metrics)
         self._frontier = AckFrontier(on_committable=self._on_committable)
         self._committer = Committer(
@@ -340,6 +345,9 @@ class SourceTaskRunner:
         self._update_room()
         try:
             encode = await self._preparation.prepare(encoding)
+            if not self._writer.may_write():
+                self._on_settled(records)  # somebody else sends it; its entry blocks the frontier
+                return
             job = kafka_producer.SendJob(
                 encode=encode,
                 on_done=lambda result: self._on_answer(entry, encoding, records, result),

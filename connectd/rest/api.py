@@ -27,8 +27,10 @@ from connectd.rest import (
     ui,
 )
 from connectd.rest.errors import on_http_exception
+from connectd.rest.forwarding import Forwarder
 from connectd.rest.paths import RawPaths
 from connectd.runtime.herder import Herder
+from connectd.runtime.peers import NoPeers, Peers
 
 
 def create_api(
@@ -36,11 +38,12 @@ def create_api(
     settings: RestSettings | None = None,
     clock: Clock | None = None,
     numbers: metrics.MetricsSource | None = None,
+    peers: Peers | None = None,
 ) -> FastAPI:
     """The ASGI application of a worker: what Kafka Connect answers, and what is connectd's own.
 
     ``settings`` may ask for the dashboard, for further headers, for a login, and for /admin to be
-    elsewhere.
+    elsewhere; ``peers`` is how other workers are asked for what is theirs.
 
     Raises:
         ConfigError: a header rule cannot be followed, or nobody can log in.
@@ -56,6 +59,7 @@ def create_api(
     description = openapi.route(routes, version=connectd.__version__)
     pages = ui.routes() if settings is not None and settings.has_ui else []
     app = _application([*routes, description, *pages])
+    app.state.forward = Forwarder(peers or NoPeers())
     if settings is not None:
         if settings.basic_auth is not None:
             app.state.guard = basic_auth.load(settings.basic_auth)

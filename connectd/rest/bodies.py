@@ -144,7 +144,14 @@ async def read_bytes(request: Request) -> bytes:
         raise RestError(HTTPStatus.REQUEST_TIMEOUT, "HTTP 408 Request Timeout") from None
     except ClientDisconnect:
         raise _bad("The client went away before the end of the body") from None
+    request.state.body = bytes(body)
     return bytes(body)
+
+
+def body_of(request: Request) -> bytes | None:
+    """The body that has been read by now; None: none was."""
+    body: bytes | None = getattr(request.state, "body", None)
+    return body
 
 
 def _parse(body: bytes, *, keeps_numbers: bool) -> Any:

@@ -15,10 +15,9 @@ from starlette.responses import Response
 from connectd.rest import bodies
 from connectd.rest.resource import Handler, connector_of, empty_response
 from connectd.runtime.herder import Herder
+from connectd.runtime.peers import ALGORITHM_HEADER, SIGNATURE_HEADER
 from connectd.runtime.session_keys import Signature
 
-_ALGORITHM: Final = "X-Connect-Request-Signature-Algorithm"
-_SIGNATURE: Final = "X-Connect-Authorization"
 _INTERNAL: Final = (
     ("POST", re.compile("/connectors/[^/]+/tasks")),
     ("PUT", re.compile("/connectors/[^/]+/fence")),
@@ -61,5 +60,6 @@ def is_internal(request: Request) -> bool:
 
 
 def _signature(request: Request) -> Signature | None:
-    algorithm, text = request.headers.get(_ALGORITHM), request.headers.get(_SIGNATURE)
+    algorithm = request.headers.get(ALGORITHM_HEADER)
+    text = request.headers.get(SIGNATURE_HEADER)
     return None if algorithm is None or text is None else Signature(algorithm, text)

@@ -20,11 +20,15 @@ from starlette.types import Receive, Scope, Send
 
 from connectd.model.ids import ConnectorTaskId
 from connectd.rest.errors import RestError, answering, plain_error
+from connectd.runtime.roles import NotHereError
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 Guard = Callable[[Request], Response | None]
 """Says whether the caller may: None, or the answer that tells why not."""
+
+Forward = Callable[[Request, NotHereError], Awaitable[Response]]
+"""Asks another worker in the client's place."""
 
 _JSON = "application/json"
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -92,7 +96,7 @@ class _Resource:
             return refusal
         if handler is None:
             return self._options(request)
-        response = await handler(request)
+        response = await _answered(handler, request)
         if response.media_type == _JSON and _wants_charset(request):
             response.headers["content-type"] = f"{_JSON};charset=utf-8"
         return response
@@ -114,6 +118,17 @@ class _Resource:
             headers = {**self._allow, "Content-Type": "text/plain"}
             return Response(", ".join(self._methods), headers=headers)
         return Response(headers=self._allow)
+
+
+async def _answered(handler: Handler, request: Request) -> Response:
+    """Our own answer, or that of the worker whom the request is for."""
+    try:
+        return await handler(request)
+    except NotHereError as elsewhere:
+        forward: Forward | None = getattr(request.app.state, "forward", None)
+        if forward is None:
+            raise RestError(HTTPStatus.CONFLICT, str(elsewhere)) from elsewhere
+        return await forward(request, elsewhere)
 
 
 def _accepts(request: Request, media_type: str) -> bool:

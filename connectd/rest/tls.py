@@ -66,6 +66,24 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     return context
 
 
+def client_context(settings: TlsSettings) -> ssl.SSLContext:
+    """The context for asking workers with the same settings.
+
+    Raises:
+        ConfigError: as ``server_context``.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = settings.checks_names
+    versions = [_VERSIONS[each] for each in settings.protocols]
+    context.minimum_version, context.maximum_version = versions[0], versions[-1]
+    _load_identity(context, settings.key_store, settings.key_password)
+    if settings.trust_store.is_set:
+        _load_authorities(context, settings.trust_store)
+    else:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    return context
+
+
 # -- cipher suites ------------------------------------------------------------------------------
 
 

@@ -60,13 +60,17 @@ def work_of(snapshot: ClusterConfigState, assignment: Assignment) -> dict[str, C
     """The share of this worker, by connector name.
 
     Items that the picture no longer knows are left out, whatever the assignment says. A STOPPED
-    connector has no tasks.
+    connector has no tasks, and one whose task set has not been shared out has none yet.
     """
+    shared_out = assignment.task_sets
     tasks_by_connector: dict[str, dict[ConnectorTaskId, Config]] = {}
     for task in sorted(assignment.tasks):
         config = snapshot.task_configs.get(task)
         is_current = task.task < snapshot.task_counts.get(task.connector, 0)
         if config is None or not is_current or task.connector in snapshot.inconsistent:
+            continue
+        task_set = snapshot.generations.get(task.connector)
+        if shared_out is not None and shared_out.get(task.connector) != task_set:
             continue
         if snapshot.target(task.connector) is not TargetState.STOPPED:
             tasks_by_connector.setdefault(task.connector, {})[task] = config

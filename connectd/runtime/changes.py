@@ -19,6 +19,7 @@ from connectd.observe import redaction
 from connectd.runtime import task_configs
 from connectd.runtime.manners import Manners
 from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
+from connectd.runtime.roles import Roles
 from connectd.runtime.views import ConnectorInfo, Views
 from connectd.stores import protocols
 
@@ -30,6 +31,9 @@ SubmittedConfig = Mapping[str, str | None]
 ConfigCheck = Callable[[SubmittedConfig], Awaitable[Config]]
 """Validates a config and gives it back without nulls; raises ConfigError with the client's text."""
 
+TellLeader = Callable[[str | None, str, Sequence[Config]], Awaitable[None]]
+"""Has the leader at a URL commit the task set of a connector; raises when it did not."""
+
 _WRITING_FAILED = "Error writing connector configuration to Kafka"
 _REMOVING_FAILED = "Error removing connector configuration from Kafka"
 _TARGET_FAILED = "Error writing target state to Kafka"
@@ -40,8 +44,11 @@ class ConnectorChanges:
     """Creates, changes and deletes connectors, and says what is wanted of them.
 
     The herder sets ``wait_effect`` if changes are answered when they have taken effect: it waits
-    for that and returns why the connector failed.
+    for that and returns why the connector failed. It sets ``tell_leader`` too, which has a task set
+    committed by another worker.
     """
+
+    tell_leader: TellLeader
 
     def __init__(
         self,
@@ -51,6 +58,7 @@ class ConnectorChanges:
         views: Views,
         check: ConfigCheck,
         manners: Manners,
+        roles: Roles,
     ) -> None:
         self.wait_effect: Callable[[str], Awaitable[Exception | None]] | None = None
         self._gate = gate
@@ -59,6 +67,7 @@ class ConnectorChanges:
         self._views = views
         self._check = check
         self._manners = manners
+        self._roles = roles
 
     async def create(
         self, connector: str, submitted: SubmittedConfig, *, target: TargetState | None = None
@@ -68,8 +77,10 @@ class ConnectorChanges:
         Raises:
             ConfigError: its config is not valid.
             ConflictError: there is one of that name.
+            NotHereError: another worker is to be asked; so for every change but pause and resume.
         """
         async with self._gate.request():
+            await self._roles.require_leader()
             config = await self._check(with_name(connector, submitted))
             async with self._gate.turn(connector):
                 if connector in self._configs.snapshot().connectors:
@@ -84,6 +95,7 @@ class ConnectorChanges:
             ConfigError: the config is not valid.
         """
         async with self._gate.request():
+            await self._roles.require_leader()
             config = await self._check(with_name(connector, submitted))
             async with self._gate.turn(connector):
                 is_new = connector not in self._configs.snapshot().connectors
@@ -98,6 +110,7 @@ class ConnectorChanges:
             ConfigError: what comes out is not valid.
         """
         async with self._gate.request():
+            await self._roles.require_leader()
             while True:
                 current = self._views.info_of(self._configs.snapshot(), connector).config
                 merged = {**current, **patch}
@@ -164,6 +177,7 @@ class ConnectorChanges:
             NotFoundError: there is no connector of that name.
         """
         async with self._gate.request():
+            await self._roles.require_leader()
             async with self._gate.turn(connector):
                 self._views.info_of(self._configs.snapshot(), connector)
                 with (
@@ -202,6 +216,7 @@ class ConnectorChanges:
             NotFoundError: there is no connector of that name.
         """
         async with self._gate.request():
+            await self._roles.require_leader()
             async with self._gate.turn(connector):
                 if connector not in self._configs.snapshot().connectors:
                     text = self._manners.no_connector_to_stop.format(connector=connector)
@@ -240,7 +255,10 @@ class ConnectorChanges:
                 return False
             if not task_configs.needs_publishing(snapshot, connector, configs):
                 return False
-            await self._configs.put_tasks(connector, configs)
+            if self._roles.is_leader:
+                await self._configs.put_tasks(connector, configs)
+            else:
+                await self.tell_leader(self._roles.leader_url, connector, configs)
             return True
 
 

@@ -323,6 +323,11 @@ class ConnectorLife:
         """Interrupt whatever the instance waits for."""
         await self._jobs.cancel(self._job_name, deadline_s=0.0)
 
+    def fence(self) -> None:
+        """Let it write nothing from now on, and end."""
+        self._pen.revoke()
+        self.signal_stop()
+
     def abandon(self) -> None:
         """Take its pen away; UNASSIGNED is the last that is heard of it (spec D.1.1)."""
         if self._pen.state is not State.FAILED:

@@ -39,9 +39,11 @@ from connectd.runtime.manners import DISTRIBUTED, Manners
 from connectd.runtime.membership import Membership
 from connectd.runtime.metering import Metering
 from connectd.runtime.offsets import ConnectorClass, ConnectorOffsets
+from connectd.runtime.peers import LeaderLine, NoPeers, Peers
 from connectd.runtime.reconfiguration import Reconfiguration
 from connectd.runtime.requests import REQUEST_DEADLINE_S, RequestGate
 from connectd.runtime.restart import Restarts
+from connectd.runtime.roles import Roles
 from connectd.runtime.session_keys import SessionKeys
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.validation import PluginDirectory, ThreadRunner, Validation
@@ -80,7 +82,10 @@ class WorkerInfo:
 
 @dataclass(frozen=True)
 class HerderSettings:
-    """Limits, the kind of worker, and what its configuration says about active topics."""
+    """Limits, the kind of worker, and what its configuration says about active topics.
+
+    ``on_fenced`` is called when nothing that is still on its way to Kafka should arrive there.
+    """
 
     request_deadline_s: float = REQUEST_DEADLINE_S
     probe_deadline_s: float = health.PROBE_DEADLINE_S
@@ -89,6 +94,7 @@ class HerderSettings:
     session_keys: SessionKeySettings | None = None
     table_still_s: float = degradation.STILL_S
     allows_new_config_topic: bool = False
+    on_fenced: Callable[[], None] = lambda: None
     manners: Manners = DISTRIBUTED
 
 
@@ -121,6 +127,7 @@ class Herder:
         plugins: Plugins,
         resolve: resolving.Resolver,
         settings: HerderSettings,
+        peers: Peers | None = None,
     ) -> None:
         self.describe = describe
         self.settings = settings
@@ -146,11 +153,13 @@ class Herder:
         self.validation = Validation(
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
+        roles = Roles(membership)
+        manners = settings.manners
         self.changes = ConnectorChanges(
-            gate, configs, stores.offsets, self.views, self.validation.check, settings.manners
+            gate, configs, stores.offsets, self.views, self.validation.check, manners, roles
         )
         self.restarts = Restarts(
-            gate, configs, self.views, worker, self._apply_latest, settings.manners
+            gate, configs, self.views, worker, self._apply_latest, manners, roles
         )
         self.offsets = ConnectorOffsets(
             gate,
@@ -161,11 +170,9 @@ class Herder:
             apply_latest=self._apply_latest,
             connector_class=plugins.connector_class,
             resolve=resolve,
+            roles=roles,
         )
-        self.session_keys = SessionKeys(settings.session_keys, configs, self._jobs, clock)
-        self.internal = InternalRequests(
-            gate, configs, self.views, self.session_keys, settings.manners
-        )
+        self._join_in(roles, clock, peers or NoPeers())
         self.loggers = Loggers(gate, configs, LevelRegistry(clock))
         self.metering = Metering(
             worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
@@ -174,16 +181,34 @@ class Herder:
         self._reconfiguration = Reconfiguration(
             self._jobs, life_of=worker.connector_life, publish=self.changes.publish_tasks
         )
-        if settings.manners.awaits_effect:
+        if manners.awaits_effect:
             effects = Effects(worker, self._reconfiguration, self._apply_latest)
             self.changes.wait_effect = effects.wait
         self._listen()
+
+    def _join_in(self, roles: Roles, clock: clocks.Clock, peers: Peers) -> None:
+        """What workers of a cluster ask of each other, in both directions."""
+        configs, manners = self._stores.configs, self.settings.manners
+        self.session_keys = SessionKeys(
+            self.settings.session_keys,
+            configs,
+            self._jobs,
+            clock,
+            is_agreed=lambda: self._membership.signs_requests,
+        )
+        self.changes.tell_leader = LeaderLine(peers, self.session_keys).put_tasks
+        self.internal = InternalRequests(
+            self._gate, configs, self.views, self.session_keys, manners, roles
+        )
 
     def _listen(self) -> None:
         self._gate.on_failure = self._fail
         self._worker.on_failure = self._fail
         self._worker.on_reconfigure = self._on_reconfigure
         self._membership.on_change = self._wake.set
+        self._membership.on_shrink = self._settle
+        self._membership.on_fenced = self._on_fenced
+        self._membership.on_failure = self._fail
         self._stores.configs.on_change = self._on_change
         self._stores.configs.on_restart = self._on_restart
 
@@ -238,7 +263,7 @@ class Herder:
             if work.has_connector and not task_configs.is_applied(snapshot, connector):
                 self._reconfiguration.ensure(connector)
         self._statuses.forget_gone(snapshot)
-        if self._membership.is_leader:
+        if self._membership.is_leader and not self._membership.is_rebalancing:
             if not self._lost_configs.connectors:  # statuses are what the next start knows them by
                 self._statuses.clean_up(snapshot)
             self.session_keys.rotate_if_due(snapshot)
@@ -298,6 +323,19 @@ class Herder:
 
     def _on_change(self, snapshot: ClusterConfigState) -> None:
         self._wake.set()
+
+    async def _settle(self) -> None:
+        """See ``Membership.on_shrink``; the end of what has stopped is then known to all."""
+        if self._stopping.is_set():
+            return  # everything ends, and then this worker leaves its group
+        self._apply_latest()
+        await self._worker.wait_all_settled()
+        await self._stores.statuses.flush(_STATUS_FLUSH_S)
+
+    def _on_fenced(self) -> None:
+        _log.error("others may run what ran here: it writes no more")
+        self._worker.fence()
+        self.settings.on_fenced()
 
     def _on_restart(self, request: RestartRequest) -> None:
         self.restarts.add(request)

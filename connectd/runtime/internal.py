@@ -13,6 +13,7 @@ from connectd.model.cluster import Config
 from connectd.model.states import TargetState
 from connectd.runtime.manners import Manners
 from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
+from connectd.runtime.roles import Roles
 from connectd.runtime.session_keys import SessionKeys, Signature
 from connectd.runtime.views import Views
 from connectd.stores import protocols
@@ -28,12 +29,14 @@ class InternalRequests:
         views: Views,
         keys: SessionKeys,
         manners: Manners,
+        roles: Roles,
     ) -> None:
         self._gate = gate
         self._configs = configs
         self._views = views
         self._keys = keys
         self._manners = manners
+        self._roles = roles
 
     async def put_tasks(
         self,
@@ -54,6 +57,7 @@ class InternalRequests:
         async with self._gate.request():
             _refuse(self._manners.refuses_task_configs)
             self._keys.check(signature, body)
+            await self._roles.require_leader()
             async with self._gate.turn(connector):
                 snapshot = self._configs.snapshot()
                 self._views.info_of(snapshot, connector)
@@ -83,6 +87,7 @@ class InternalRequests:
         async with self._gate.request():
             _refuse(self._manners.refuses_fencing)
             self._keys.check(signature, body)
+            await self._roles.require_leader()
             info = self._views.info_of(self._configs.snapshot(), connector)
             if info.type != "source":
                 raise ConfigError(f"Connector {connector} is not a source connector")

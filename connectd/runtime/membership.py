@@ -1,17 +1,18 @@
 """Who runs what: this worker's place in the Connect cluster.
 
 The herder shows its membership every new picture of the config topic and runs what the answer
-assigns to it. A member of a group would ask for a rebalance there (connectors added or removed,
-task sets committed) and answer with the assignment in force until the rebalance is over, then call
-``on_change``. ``SoleMember`` is the cluster of one: everything is its own, at once; so it is for
-the ``StandaloneMember``, which is in no cluster at all.
+assigns to it. A member of a group (``group.member``) asks for a rebalance there (connectors added
+or removed, task sets committed) and answers with the assignment in force until the rebalance is
+over, then calls ``on_change``. For the ``StandaloneMember``, which is in no cluster, everything is
+its own at once; so it is for the ``SoleMember``, the cluster of one that tests are made of.
 
-The generation fences: every status carries the one in which it was written.
+The generation fences: every status carries the one in which it was written. A member that the
+others may have given up has no right to write at all (``may_write``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -23,29 +24,39 @@ from connectd.stores import protocols
 
 @dataclass(frozen=True)
 class Assignment:
-    """What this worker is to run; -1 is the generation of a worker that has not joined."""
+    """What this worker is to run; -1 is the generation of a worker that has not joined.
+
+    ``task_sets`` are the generations of the task sets that were shared out, by connector: tasks of
+    another set must not run before it has been shared out too. None: any set is as good.
+    """
 
     generation: int = -1
     connectors: frozenset[str] = field(default_factory=frozenset)
     tasks: frozenset[ConnectorTaskId] = field(default_factory=frozenset)
+    task_sets: Mapping[str, int] | None = None
 
 
 class Membership(Protocol):
     """This worker as a member of its cluster; state of the event loop.
 
-    ``worker_id`` is ``host:port`` of the advertised URL. ``on_change`` is called on the loop when
-    an assignment comes into force without ``observe`` having been called.
+    ``worker_id`` is ``host:port`` of the advertised URL. The herder listens: ``on_change`` is
+    called on the loop when an assignment comes into force without ``observe`` having been called;
+    ``on_shrink`` is awaited until nothing runs that the assignment and the latest picture do not
+    want; ``on_fenced`` when what runs must not write any more, not even a last offset;
+    ``on_failure`` when membership cannot go on.
     """
 
     worker_id: str
     on_change: Callable[[], None] | None
+    on_shrink: Callable[[], Awaitable[None]] | None
+    on_fenced: Callable[[], None] | None
+    on_failure: Callable[[BaseException], None] | None
 
     async def join(self, snapshot: ClusterConfigState) -> None:
-        """Become a member; returns when an assignment is in force.
+        """Become a member; returns when an assignment is in force, however long that takes.
 
         Raises:
-            RetriableError: nobody coordinated within the deadline.
-            WorkerError: the cluster refuses this worker.
+            ConfigError, AccessDeniedError: the cluster refuses this worker.
         """
         ...
 
@@ -72,15 +83,65 @@ class Membership(Protocol):
         """The advertised URL of the leader, None while it is unknown."""
         ...
 
+    @property
+    def is_rebalancing(self) -> bool:
+        """Whether another assignment is on its way."""
+        ...
 
-class StandaloneMember:
-    """The only worker there is: owner of everything, in the one generation 0 (spec B.3)."""
+    async def wait_at_rest(self) -> None:
+        """Wait until none is."""
+        ...
+
+    @property
+    def signs_requests(self) -> bool:
+        """Whether the members have agreed to sign their requests to each other."""
+        ...
+
+    def owner_url(self, item: str | ConnectorTaskId) -> str | None:
+        """Where a connector or a task runs, as far as the leader knows; None: it does not."""
+        ...
+
+    def may_write(self) -> bool:
+        """Whether what runs here is still its own; if not, it has been fenced when this returns."""
+        ...
+
+
+class _Alone:
+    """What is the same for all who have nobody beside them."""
+
+    signs_requests = True
+    is_rebalancing = False
+    is_leader = True
 
     def __init__(self, worker_url: str) -> None:
         self.worker_id = rest_settings.worker_id(worker_url)
         self.on_change: Callable[[], None] | None = None
+        self.on_shrink: Callable[[], Awaitable[None]] | None = None
+        self.on_fenced: Callable[[], None] | None = None
+        self.on_failure: Callable[[BaseException], None] | None = None
         self._worker_url = worker_url
         self._assignment = Assignment()
+
+    @property
+    def assignment(self) -> Assignment:
+        return self._assignment
+
+    @property
+    def leader_url(self) -> str | None:
+        return self._worker_url
+
+    async def wait_at_rest(self) -> None:
+        """It always is."""
+
+    def owner_url(self, item: str | ConnectorTaskId) -> str | None:
+        return self._worker_url
+
+    def may_write(self) -> bool:
+        return True
+
+
+class StandaloneMember(_Alone):
+    """The only worker there is: owner of everything, in the one generation 0 (spec B.3)."""
 
     async def join(self, snapshot: ClusterConfigState) -> None:
         self.observe(snapshot)
@@ -92,20 +153,8 @@ class StandaloneMember:
         self._assignment = _everything(snapshot, generation=0)
         return self._assignment
 
-    @property
-    def assignment(self) -> Assignment:
-        return self._assignment
 
-    @property
-    def is_leader(self) -> bool:
-        return True
-
-    @property
-    def leader_url(self) -> str | None:
-        return self._worker_url
-
-
-class SoleMember:
+class SoleMember(_Alone):
     """The only worker of its cluster: leader, and owner of every connector and task.
 
     No broker counts generations for it, so it goes on from the highest one that a status carries:
@@ -113,11 +162,8 @@ class SoleMember:
     """
 
     def __init__(self, worker_url: str, statuses: protocols.StatusStore) -> None:
-        self.worker_id = rest_settings.worker_id(worker_url)
-        self.on_change: Callable[[], None] | None = None
-        self._worker_url = worker_url
+        super().__init__(worker_url)
         self._statuses = statuses
-        self._assignment = Assignment()
         self._task_sets: dict[str, int] = {}
 
     async def join(self, snapshot: ClusterConfigState) -> None:
@@ -135,18 +181,6 @@ class SoleMember:
             self._task_sets = task_sets
             self._assignment = replace(wanted, generation=current.generation + 1)
         return self._assignment
-
-    @property
-    def assignment(self) -> Assignment:
-        return self._assignment
-
-    @property
-    def is_leader(self) -> bool:
-        return True
-
-    @property
-    def leader_url(self) -> str | None:
-        return self._worker_url
 
     def _highest_generation(self) -> int:
         found = [-1]

@@ -137,7 +137,7 @@ class Metering:
             "",
             {
                 "epoch": assigned.generation,
-                "rebalancing": 0,
+                "rebalancing": int(self._membership.is_rebalancing),
                 "completed-rebalances-total": self._rebalances,
                 "time-since-last-rebalance-ms": since_ms,
             },

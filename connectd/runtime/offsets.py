@@ -1,13 +1,15 @@
 """Looking at and changing the stored offsets of a connector (spec kafka-connect A.6, KIP-875).
 
 Offsets may be changed only while nothing can write them: the connector is STOPPED, has no tasks in
-the config topic, and none of its tasks is still on its way out on this worker.
+the config topic, and none of its tasks is still on its way out on any worker: the leader knows that
+when the group is at rest.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -25,6 +27,7 @@ from connectd.runtime.requests import (
     stage,
     with_cause,
 )
+from connectd.runtime.roles import Roles
 from connectd.runtime.views import Views
 from connectd.runtime.worker import Worker
 from connectd.stores import protocols
@@ -68,6 +71,7 @@ class ConnectorOffsets:
         apply_latest: Callable[[], None],
         connector_class: ConnectorClass,
         resolve: resolving.Resolver,
+        roles: Roles,
     ) -> None:
         self._gate = gate
         self._configs = configs
@@ -77,6 +81,7 @@ class ConnectorOffsets:
         self._apply_latest = apply_latest
         self._connector_class = connector_class
         self._resolve = resolve
+        self._roles = roles
 
     async def read(self, connector: str) -> Mapping[SourcePartition, SourceOffset]:
         """Every partition with its offset.
@@ -97,11 +102,12 @@ class ConnectorOffsets:
         Raises:
             ConfigError: the connector is not stopped, or an entry is not acceptable.
             NotFoundError: there is no connector of that name.
+            NotHereError: the leader is to be asked.
         """
         if not entries:
             raise ConfigError(_NOTHING_GIVEN)
         wanted = {_partition(entry.partition): _offset(entry.offset) for entry in entries}
-        async with self._gate.request(), self._gate.turn(connector):
+        async with self._changing(connector):
             config = await self._stopped_config(connector)
             await self._refresh(
                 "Timed out while trying to read to the end of the offsets topic prior to modifying "
@@ -117,8 +123,9 @@ class ConnectorOffsets:
         Raises:
             ConfigError: the connector is not stopped.
             NotFoundError: there is no connector of that name.
+            NotHereError: the leader is to be asked.
         """
-        async with self._gate.request(), self._gate.turn(connector):
+        async with self._changing(connector):
             config = await self._stopped_config(connector)
             await self._refresh(
                 "Timed out while trying to read to the end of the offsets topic prior to modifying "
@@ -128,6 +135,13 @@ class ConnectorOffsets:
                 self._offsets.all(connector)
             )
             return await self._change(connector, config, changes, done="reset")
+
+    @contextlib.asynccontextmanager
+    async def _changing(self, connector: str) -> AsyncIterator[None]:
+        async with self._gate.request():
+            await self._roles.require_leader()
+            async with self._gate.turn(connector):
+                yield
 
     async def _refresh(self, on_error: str) -> None:
         with stage("reading to the end of the offsets topic"), failing_with(on_error):
@@ -145,6 +159,7 @@ class ConnectorOffsets:
         self._apply_latest()  # or the worker might not know yet that it is to stop anything
         with stage(f"waiting for the tasks of connector {connector} to stop"):
             await self._worker.wait_settled(connector)
+            await self._roles.wait_at_rest()  # then they have stopped on the other workers as well
         return config
 
     async def _change(

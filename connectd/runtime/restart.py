@@ -7,8 +7,9 @@ the client and the deed agree. A plain restart of one connector or task concerns
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from connectd.errors import NotFoundError
 from connectd.model.cluster import RestartRequest
@@ -16,10 +17,13 @@ from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status
 from connectd.runtime.manners import Manners
-from connectd.runtime.requests import RequestGate, failing_with, stage
+from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
+from connectd.runtime.roles import Roles
 from connectd.runtime.views import ConnectorStatusInfo, Views
 from connectd.runtime.worker import Worker
 from connectd.stores import protocols
+
+T = TypeVar("T", str, ConnectorTaskId)
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class Restarts:
         worker: Worker,
         apply_latest: Callable[[], None],
         manners: Manners,
+        roles: Roles,
     ) -> None:
         self._gate = gate
         self._configs = configs
@@ -87,6 +92,7 @@ class Restarts:
         self._worker = worker
         self._apply_latest = apply_latest
         self._manners = manners
+        self._roles = roles
         self._pending: dict[str, RestartRequest] = {}
 
     async def restart(self, request: RestartRequest) -> ConnectorStatusInfo:
@@ -94,9 +100,11 @@ class Restarts:
 
         Raises:
             NotFoundError: the connector is unknown, or has no status yet.
+            NotHereError: the leader is to be asked.
         """
         connector = request.connector
         async with self._gate.request():
+            await self._roles.require_leader()
             self._require(connector, "Unknown connector: {connector}")
             status = self._views.status_of(connector)
             if status is None:
@@ -116,11 +124,11 @@ class Restarts:
         Raises:
             NotFoundError: the connector is unknown.
             RequestFailedError: it did not start.
+            NotHereError: another worker is to be asked.
         """
         async with self._gate.request():
             self._require(connector, self._manners.no_connector_to_restart)
-            self._apply_latest()
-            await self._worker.restart_connector(connector)
+            await self._at_owner(connector, self._worker.restart_connector)
 
     async def restart_task(self, task: ConnectorTaskId) -> None:
         """Restart one task.
@@ -128,13 +136,26 @@ class Restarts:
         Raises:
             NotFoundError: the connector or the task is unknown.
             RequestFailedError: it did not start.
+            NotHereError: another worker is to be asked.
         """
         async with self._gate.request():
             self._require(task.connector, self._manners.no_connector_to_restart)
             if task not in self._configs.snapshot().tasks(task.connector):
                 raise NotFoundError(self._manners.no_task_to_restart.format(task=task))
+            await self._at_owner(task, self._worker.restart_task)
+
+    async def _at_owner(self, item: T, restart: Callable[[T], Awaitable[None]]) -> None:
+        """Restart what runs here; if the group takes it away meanwhile, look again whose it is."""
+        while True:
             self._apply_latest()
-            await self._worker.restart_task(task)
+            await self._roles.require_owner(item)
+            self._apply_latest()  # it may have become ours this very moment
+            try:
+                await restart(item)
+                return
+            except RequestFailedError:
+                if not self._roles.is_rebalancing:
+                    raise
 
     def _require(self, connector: str, text: str) -> None:
         if connector not in self._configs.snapshot().connectors:

@@ -15,6 +15,7 @@ import binascii
 import hmac
 import secrets
 import string
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import structlog
@@ -50,7 +51,11 @@ class Signature:
 
 
 class SessionKeys:
-    """Makes, replaces and uses the key. ``settings`` None: requests are not signed at all."""
+    """Makes, replaces and uses the key.
+
+    Requests are not signed where ``settings`` are None, nor while the group speaks a protocol that
+    does not sign: ``is_agreed`` says whether it does.
+    """
 
     def __init__(
         self,
@@ -58,17 +63,22 @@ class SessionKeys:
         configs: protocols.ConfigStore,
         jobs: JobGroup,
         clock: clocks.Clock,
+        *,
+        is_agreed: Callable[[], bool] = lambda: True,
     ) -> None:
         self._settings = settings
         self._configs = configs
         self._jobs = jobs
         self._clock = clock
+        self._is_agreed = is_agreed
         self._hidden: SessionKey | None = None
 
     def rotate_if_due(self, snapshot: ClusterConfigState) -> None:
         """Begin to write a new key if one is due; the leader's tick asks. Never waits."""
         self._hide(snapshot.session_key)
-        if self._settings is None or not self._is_due(self._settings, snapshot.session_key):
+        if self._settings is None or not self._is_agreed():
+            return
+        if not self._is_due(self._settings, snapshot.session_key):
             return
         if not self._jobs.is_running(_ROTATION):
             self._jobs.spawn(_ROTATION, self._rotate(self._settings))
@@ -104,7 +114,7 @@ class SessionKeys:
         Raises:
             NoSessionKeyError: there is no key yet.
         """
-        if self._settings is None:
+        if self._settings is None or not self._is_agreed():
             return None
         algorithm = self._settings.signature_algorithm
         return Signature(algorithm, base64.b64encode(self._mac(algorithm, body)).decode("ascii"))
@@ -117,7 +127,7 @@ class SessionKeys:
             NoSessionKeyError: there is no key yet.
             InvalidSignatureError: it was not made with the cluster's key.
         """
-        if self._settings is None:
+        if self._settings is None or not self._is_agreed():
             return
         if signature is None:
             raise ConfigError("Internal request missing required signature")

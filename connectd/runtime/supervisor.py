@@ -90,6 +90,13 @@ class Supervisor:
         self._signal()
         return True
 
+    def fence(self) -> None:
+        """Let nothing that runs write any more; it ends, and what is ordered begins anew."""
+        for item, running in self._running.items():
+            running.life.fence()
+            self._restarts[item] += 1
+        self._signal()
+
     def _signal(self) -> None:
         self._converged.clear()
         self._wake.set()

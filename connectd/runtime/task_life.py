@@ -197,6 +197,11 @@ class TaskLife:
         """Interrupt the runner."""
         await self._jobs.cancel(self._job_name, deadline_s=0.0)
 
+    def fence(self) -> None:
+        """Let it write nothing from now on, and end."""
+        self.abandon()
+        self.signal_stop()
+
     def abandon(self) -> None:
         """Take the pens of the runner and of this life away."""
         self._pen.revoke()

@@ -164,6 +164,16 @@ class Worker:
         if life is None or life.failed_to_start:
             raise failed
 
+    def fence(self) -> None:
+        """Let nothing that runs here write any more. Returns at once."""
+        for supervisor in self._supervisors.values():
+            supervisor.fence()
+
+    async def wait_all_settled(self) -> None:
+        """Wait until everything that runs is what was assigned last; the stop ladder bounds it."""
+        for supervisor in list(self._supervisors.values()):
+            await supervisor.wait_converged()
+
     async def wait_settled(self, connector: str) -> None:
         """Wait until what runs of a connector is what was assigned last."""
         supervisor = self._supervisors.get(connector)

@@ -226,6 +226,7 @@ def test_a_worker_that_is_killed_is_missed_and_found_again(rig: Rig, dashboard: 
     dashboard.expect_state(name, "RUNNING")  # what was known stays to be read
     rig.worker.start()
     rig.worker.wait_healthy()
+    rig.wait(rig.rows, "a life of its tasks")  # before, states are those of the life that is over
     rig.wait_states("RUNNING", "RUNNING")
     dashboard.refresh()
     expect(dashboard.banner).to_be_hidden()

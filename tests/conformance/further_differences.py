@@ -10,8 +10,23 @@ from typing import Final
 
 BY_SUBJECT: Final = {
     "Not there yet": (
-        "Sink connectors, exactly-once delivery, and more than one worker per `group.id`.",
+        "Sink connectors and exactly-once delivery.",
         "Plugins are Python classes: jars are not loaded, and `plugin.path` has no effect.",
+        "A worker logs in to its group by PLAIN or SCRAM, or by its certificate; with OAUTHBEARER "
+        "or GSSAPI it does not start.",
+    ),
+    "Several workers": (
+        "A worker that hears nothing from the group's coordinator stops its tasks after two thirds "
+        "of `session.timeout.ms`, and writes nothing any more when it is over (decision 12 in "
+        "`docs/decisions`); Java's stops when it has looked for the coordinator in vain for "
+        "`heartbeat.interval.ms`.",
+        "Before it joins, a worker reads the config topic to its end and stops what that outdates; "
+        "before it starts tasks, it reads the offsets topic to its end as well.",
+        "While the group rebalances, requests that need the leader or an owner wait for its end, "
+        "within their 90 s; where Java's answer 409 for stale configuration, these wait too. "
+        "Questions are answered at once.",
+        "When a group falls back to `connect.protocol=eager`, the first round shares out nothing, "
+        "so that nothing runs twice.",
     ),
     "Errors": (
         "`errors.retry.timeout` that is not set has no end here (an outage is waited for; decision "

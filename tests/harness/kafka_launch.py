@@ -275,6 +275,8 @@ def _server_properties(
         "broker.heartbeat.interval.ms": 500,
         "auto.create.topics.enable": "true",
         "group.initial.rebalance.delay.ms": 0,
+        # A killed worker is missed when its session has ended: not less than 6 s by default.
+        "group.min.session.timeout.ms": 1000,
         "offsets.topic.replication.factor": 1,
         "offsets.topic.num.partitions": INTERNAL_TOPIC_PARTITIONS,
         "transaction.state.log.replication.factor": 1,

@@ -118,6 +118,7 @@ def test_probes_need_no_login(worker: WorkerProcess) -> None:
         container[f"{name}Probe"]["httpGet"]["path"]
         for name in ("startup", "liveness", "readiness")
     }
+    worker.wait_healthy()  # it has joined its group: ready
     answers = {path: rest_status(f"{worker.rest_url}{path}", {}) for path in paths}
     assert answers == dict.fromkeys(paths, 200)
     assert rest_status(f"{worker.rest_url}/connectors", {}) == 401

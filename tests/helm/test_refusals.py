@@ -16,8 +16,6 @@ CONNECTOR = {"connector.class": "connectd.DynamoDBSource"}
 OTHER = {"connector.class": "org.example.Source"}
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"replicaCount": 2}, "replicaCount is 2, expected at most 1"),
-    ({"autoscaling": {"enabled": True}}, "autoscaling.maxReplicas is 3, expected at most 1"),
     ({"worker": {"config": {"listeners": "http://:1"}}}, "set rest.port and rest.scheme instead"),
     ({"connectors": {"unlisted": "delete"}}, "would delete every connector of the group"),
     ({"terminationGracePeriodSeconds": 34}, "expected at least 35"),

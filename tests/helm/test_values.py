@@ -371,12 +371,12 @@ def test_alerts_and_dashboard_are_installed_as_their_files_say(copied: HelmChart
     assert {"a": "b", "grafana_dashboard": "1"}.items() <= dashboard["metadata"]["labels"].items()
 
 
-def test_where_membership_is_there_one_constant_opens_the_rest(opened: HelmChart) -> None:
-    scaled = opened.render({"replicaCount": 3})
+def test_workers_of_a_release_are_as_many_as_wanted() -> None:
+    scaled = chart.render({"replicaCount": 3})
     assert look(scaled, "StatefulSet spec replicas") == 3
 
     values = {"enabled": True, "minReplicas": 2, "targetCPUUtilizationPercentage": 60}
-    objects = opened.render({"autoscaling": values})
+    objects = chart.render({"autoscaling": values})
     scaler = objects.one("HorizontalPodAutoscaler")["spec"]
     assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 3)
     assert scaler["metrics"][0]["resource"]["target"]["averageUtilization"] == 60

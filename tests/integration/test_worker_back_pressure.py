@@ -40,7 +40,11 @@ COME_UP_S = 45.0
 
 @pytest.fixture
 def rig(kafka_broker: KafkaBroker, kafka_prefix: str, tmp_path: Path) -> Iterator[Rig]:
-    properties = {"connectd.producer.queue.kbytes": str(PRODUCER_KIB)}
+    properties = {
+        "connectd.producer.queue.kbytes": str(PRODUCER_KIB),
+        # A worker that hears nothing of its group for longer than that stops its tasks.
+        "session.timeout.ms": "60000",
+    }
     with Rig(kafka_broker, kafka_prefix, tmp_path, properties=properties) as rig:
         yield rig
 

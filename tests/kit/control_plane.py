@@ -25,6 +25,7 @@ from connectd.rest.api import create_api
 from connectd.runtime.herder import Herder, HerderSettings, Plugins, Stores, WorkerInfo
 from connectd.runtime.lives import LifeMaker, LifeSettings
 from connectd.runtime.membership import Membership, SoleMember
+from connectd.runtime.peers import Peers
 from connectd.runtime.statuses import StatusReporter
 from connectd.runtime.task_runner import TaskSpec
 from connectd.runtime.validation import ThreadRunner
@@ -110,6 +111,7 @@ class Options:
     stores: tuple[MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore] | None = None
     opens: Callable[[], Coroutine[Any, Any, None]] | None = None
     membership: Membership | None = None
+    peers: Peers | None = None
 
 
 def _registry(probes: Probes) -> PluginRegistry:
@@ -187,8 +189,9 @@ def _build(options: Options) -> Plane:
         ),
         resolve=options.resolve,
         settings=options.settings,
+        peers=options.peers,
     )
-    client = AsgiClient(create_api(herder))
+    client = AsgiClient(create_api(herder, peers=options.peers))
     return Plane(probes, configs, offsets, statuses, herder, worker, client, [])
 
 

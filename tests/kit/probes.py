@@ -69,6 +69,10 @@ class Probes:
     def __getitem__(self, connector: str) -> Probe:
         return self._probes.setdefault(connector, Probe())
 
+    def alive(self) -> list[ConnectorTaskId]:
+        """Tasks of all connectors with a life that has not ended."""
+        return [task for probe in self._probes.values() for task in probe.alive()]
+
 
 class ProbeTask:
     """Names the task class; the runners of these tests need no task."""

@@ -16,7 +16,7 @@ import pytest
 from tests.runbooks import page, pages
 
 _UNTIL = re.compile(r"^until (?P<condition>.+); do sleep 1; done$")
-_TROUBLE = ("FAILED", "GetRecords", '"gaps"', '"STOPPED"')
+_TROUBLE = ("FAILED", "GetRecords", '"gaps"', '"STOPPED"', '"UNASSIGNED"')
 """A line with one of these waits for trouble, or for an end, of which one is enough."""
 
 TABLE = "orders"

@@ -62,6 +62,9 @@ class CrashRun:
             properties={
                 "offset.flush.interval.ms": str(self.dice.choice([50, 300, 2000])),
                 "offset.storage.partitions": "5",
+                # A killed worker's successor waits until the group has missed it.
+                "session.timeout.ms": "3000",
+                "heartbeat.interval.ms": "500",
             },
         )
 

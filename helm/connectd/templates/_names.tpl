@@ -1,6 +1,3 @@
-{{/* How many workers may have one group.id. Group membership opens it: there is no other place. */}}
-{{- define "connectd.membersMax" -}}1{{- end -}}
-
 {{/* Whether there is a worker at all, whom the Job could call. */}}
 {{- define "connectd.hasWorkers" -}}
 {{- if or .Values.autoscaling.enabled (gt (int .Values.replicaCount) 0) -}}true{{- end -}}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
-from connectd.model.cluster import ClusterConfigState
+from connectd.model.cluster import ClusterConfigState, RestartRequest
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status
@@ -22,7 +22,12 @@ class Follower:
     def __init__(self) -> None:
         self.worker_id = "follower:8083"
         self.on_change: Callable[[], None] | None = None
+        self.on_shrink: Callable[[], Awaitable[None]] | None = None
+        self.on_fenced: Callable[[], None] | None = None
+        self.on_failure: Callable[[BaseException], None] | None = None
         self.is_leader = False
+        self.is_rebalancing = False
+        self.signs_requests = True
         self.leader_url: str | None = "http://leader:8083/"
         self.assignment = Assignment(generation=3)
         self.has_left = False
@@ -35,6 +40,16 @@ class Follower:
 
     def observe(self, snapshot: ClusterConfigState) -> Assignment:
         return self.assignment
+
+    async def wait_at_rest(self) -> None:
+        """It always is."""
+
+    def owner_url(self, item: str | ConnectorTaskId) -> str | None:
+        """Only a leader knows."""
+        return None
+
+    def may_write(self) -> bool:
+        return True
 
     def assign(self, generation: int, connectors: set[str], tasks: set[ConnectorTaskId]) -> None:
         """A rebalance is over."""
@@ -126,7 +141,8 @@ async def test_a_restart_concerns_what_runs_here_only() -> None:
         await plane.settle()
         theirs = Status(State.RUNNING, "other:8083", 4)
         plane.statuses.put_task(A0, theirs)
-        await plane.client.post("/connectors/a/restart?includeTasks=true")
+        everything = RestartRequest("a", only_failed=False, include_tasks=True)
+        await plane.configs.put_restart(everything)  # as the leader does
         await plane.settle()
         assert plane.probes["a"].calls["task start"] == 2
         assert plane.statuses.task(A0) == theirs

@@ -154,3 +154,17 @@ def test_settings_that_are_not_accepted_are_the_users_business(cluster: MockClus
         assert pool.statistics() == ()
 
     asyncio.run(work())
+
+
+def test_after_the_pool_has_disowned_its_producers_others_can_be_had(cluster: MockCluster) -> None:
+    async def work() -> None:
+        pool = ProducerPool(client_id="w")
+        held = pool.acquire(cluster.settings)
+        pool.disown()
+        fresh = pool.acquire(cluster.settings)
+        assert fresh is not held
+        assert fresh.is_usable
+        assert await pool.release(held, deadline_s=DEADLINE_S) == 0
+        await pool.close(deadline_s=DEADLINE_S)
+
+    asyncio.run(work())

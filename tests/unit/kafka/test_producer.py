@@ -533,3 +533,25 @@ def test_statistics_count_records(cluster: MockCluster) -> None:
     statistics = run(work).statistics()
     assert (statistics.records_acked, statistics.records_failed) == (1, 1)
     assert (statistics.pages_sent, statistics.pages_outstanding) == (1, 0)
+
+
+def test_a_producer_that_is_disowned_sends_nothing_of_what_it_holds(cluster: MockCluster) -> None:
+    async def work() -> None:
+        bench = Bench(cluster, linger_ms="60000")
+        await bench.send(page(5))
+        await bench.send(page(5))
+        bench.producer.disown()
+        assert [type(answer.error) for answer in bench.answers] == [ProduceError, ProduceError]
+        assert not bench.producer.is_usable
+        with pytest.raises(ProduceError, match="no member of its group"):
+            await bench.send(page(1))
+        assert await bench.producer.close(DEADLINE_S) == 0
+        assert bench.failures == []
+
+        other = Bench(cluster)
+        await other.send(page(3, first=100))
+        await other.settle()
+        await other.producer.close(DEADLINE_S)
+
+    run(work)
+    assert values(cluster, 3) == [value for _, value in page(3, first=100)]

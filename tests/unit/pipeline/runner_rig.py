@@ -255,9 +255,11 @@ class Rig:
         self.topics: list[str] = []
         self.tails_left: list[str] = []
         self.held_producers = 0
+        self.may_write = True
         self.failure: BaseException | None = None
         converter = TextConverter()
         self.runner = SourceTaskRunner(
+            may_write=lambda: self.may_write,
             task=cast("SourceTask", self.task),
             context=Context(),
             config={},

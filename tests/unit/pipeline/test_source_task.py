@@ -354,3 +354,19 @@ def test_an_abandoned_task_writes_no_offset() -> None:
         assert rig.committed == []
 
     virtual(scenario)
+
+
+def test_what_is_somebody_elses_by_now_is_neither_sent_nor_committed() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a")])
+        await rig.begin()
+        rig.may_write = False
+        rig.task.give(batch(2, "b"))
+        await asyncio.sleep(1)
+        rig.producer.answer(0)
+        await rig.end()
+        assert len(rig.producer.sent) == 1
+        assert rig.committed == []
+        assert rig.tails_left == ["tail"]
+
+    virtual(scenario)

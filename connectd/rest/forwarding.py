@@ -1,0 +1,78 @@
+"""Passing a request on to the worker that it belongs to (spec kafka-connect A.1.5).
+
+At most two hops: a follower asks the leader, and the leader the owner. The query parameter
+``forward`` counts them: absent, ``true``, ``false``; with ``false`` a request goes no further.
+"""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from connectd.rest.bodies import body_of
+from connectd.rest.errors import RestError
+from connectd.rest.resource import empty_response, json_response, location_of
+from connectd.runtime.peers import PeerAnswer, PeerError, Peers
+from connectd.runtime.roles import NotHereError
+
+_CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+_NO_LEADER = (
+    "Cannot complete request momentarily due to no known leader URL, likely because a rebalance "
+    "was underway."
+)
+
+
+class Forwarder:
+    """Asks the other worker in the client's place."""
+
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
+
+    async def __call__(self, request: Request, elsewhere: NotHereError) -> Response:
+        """The other worker's answer, as if it were ours.
+
+        Raises:
+            RestError: there is none, or it is a refusal.
+        """
+        hop = request.query_params.get("forward")
+        if hop is not None and hop.strip().lower() != "true":
+            raise RestError(HTTPStatus.CONFLICT, _CONFLICT)
+        if elsewhere.url is None:
+            raise RestError(HTTPStatus.CONFLICT, _NO_LEADER)
+        query = [pair for pair in parse_qsl(request.url.query) if pair[0] != "forward"]
+        query.append(("forward", "true" if hop is None else "false"))
+        url = f"{elsewhere.url.rstrip('/')}{request.scope['path']}?{urlencode(query)}"
+        body = body_of(request)
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        if "authorization" in request.headers:
+            headers["Authorization"] = request.headers["authorization"]
+        try:
+            answer = await self._peers.ask(request.method, url, body=body, headers=headers)
+        except PeerError as error:
+            raise _io_error(str(error)) from error
+        return _translated(request, answer)
+
+
+def _translated(request: Request, answer: PeerAnswer) -> Response:
+    if answer.status == HTTPStatus.NO_CONTENT:
+        return empty_response(HTTPStatus.NO_CONTENT)
+    if not 200 <= answer.status < 300 and answer.status < 400:
+        text = f"Unexpected status code when handling forwarded request: {answer.status}"
+        raise RestError(HTTPStatus.INTERNAL_SERVER_ERROR, text)
+    try:
+        content = json.loads(answer.body)
+    except ValueError as error:
+        raise _io_error(f"the answer of status {answer.status} is not JSON") from error
+    response = json_response(content, status=answer.status)
+    if answer.status == HTTPStatus.CREATED and isinstance(content, dict) and "name" in content:
+        response.headers["Location"] = location_of(request, str(content["name"]))
+    return response
+
+
+def _io_error(detail: str) -> RestError:
+    text = f"IO Error trying to forward REST request: {detail}"
+    return RestError(HTTPStatus.INTERNAL_SERVER_ERROR, text)
