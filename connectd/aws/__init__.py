@@ -1,4 +1,4 @@
-"""The AWS adapter. Only this package imports boto3, botocore and aiohttp.
+"""The AWS adapter. Only this package imports boto3, botocore, aiohttp and httptools.
 
 Two roads lead to AWS, signed with the same credentials (``credentials``):
 
