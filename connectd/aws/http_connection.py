@@ -53,10 +53,13 @@ class WireAnswer:
 
 
 class HttpConnection(asyncio.Protocol):
-    """See the module's docstring. ``idle_since_s`` is the pool's note."""
+    """See the module's docstring. ``idle_since_s``: the end of the last exchange."""
 
-    def __init__(self, on_lost: Callable[[HttpConnection], None]) -> None:
+    def __init__(
+        self, on_lost: Callable[[HttpConnection], None], loop: asyncio.AbstractEventLoop
+    ) -> None:
         """``on_lost`` is called once, when the connection is gone, for whatever reason."""
+        self._loop = loop
         self.idle_since_s = 0.0
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
@@ -78,8 +81,8 @@ class HttpConnection(asyncio.Protocol):
         """Whether another request may be sent."""
         return self._is_usable and self._transport is not None
 
-    async def exchange(self, request: bytes, deadline_s: float) -> WireAnswer:
-        """Send a request and wait for its answer, at most ``deadline_s`` from now.
+    async def exchange(self, request: bytes, give_up_s: float) -> WireAnswer:
+        """Send a request and wait for its answer, at most until ``give_up_s`` (the loop's time).
 
         Raises:
             TimeoutError: no whole answer by then.
@@ -88,16 +91,17 @@ class HttpConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             raise ConnectionLostError("the connection is closed", is_untouched=True)
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         answer: asyncio.Future[WireAnswer] = loop.create_future()
         self._answer = answer
-        timer = loop.call_later(deadline_s, self._on_deadline)
+        timer = loop.call_at(give_up_s, self._on_deadline)
         try:
             transport.write(request)
             return await answer
         finally:
             timer.cancel()
             self._answer = None
+            self.idle_since_s = loop.time()
             if not answer.done() or answer.cancelled():
                 self.abort()  # its answer may still come: nothing else can be asked here
 

@@ -140,15 +140,15 @@ class PooledTransport:
         return head.encode("latin-1") + body
 
     async def _exchange(self, origin: _Origin, request: bytes, deadline_s: float) -> WireAnswer:
-        loop = asyncio.get_running_loop()
-        give_up_s = loop.time() + deadline_s
+        now_s = asyncio.get_running_loop().time()
+        give_up_s = now_s + deadline_s
         if self._places.locked():
             async with asyncio.timeout_at(give_up_s):
                 await self._places.acquire()
         else:
             await self._places.acquire()
         try:
-            connection = self._idle_connection(origin, loop.time())
+            connection = self._idle_connection(origin, now_s)
             try:
                 if connection is None:
                     connection = await self._connect(origin, give_up_s)
@@ -164,14 +164,12 @@ class PooledTransport:
     async def _on(
         self, connection: HttpConnection, origin: _Origin, request: bytes, give_up_s: float
     ) -> WireAnswer:
-        loop = asyncio.get_running_loop()
         try:
-            answer = await connection.exchange(request, give_up_s - loop.time())
+            answer = await connection.exchange(request, give_up_s)
         except BaseException:
             connection.abort()
             raise
         if connection.is_usable and self._is_open:
-            connection.idle_since_s = loop.time()
             origin.idle.append(connection)
         else:
             connection.abort()
@@ -224,7 +222,7 @@ class PooledTransport:
             try:
                 async with asyncio.timeout(timeout_s / len(addresses)):
                     _, connection = await loop.create_connection(
-                        lambda: HttpConnection(self._on_lost),
+                        lambda: HttpConnection(self._on_lost, loop),
                         str(address),
                         origin.port,
                         ssl=self._tls if origin.is_tls else None,

@@ -1,22 +1,30 @@
-"""The bounded buffer between the readers of a task and its poll.
+"""The bounded buffer between the readers of a task and its poll: two lanes, both bounded.
 
-Bounded by *places*: a reader takes one **before** it asks for a page, so that a task with five
-hundred shards and a slow broker holds no more pages than there are places, not one per shard
-(field case S13). A place is given back when the page turns out to be empty, or when poll has taken
-it; from there on the runner's window bounds what is under way.
+The *long lane* is for those who have much to read: scans, and shards that are behind. It is bounded
+by *places*: a reader takes one **before** it asks for a page, so that a task with five hundred
+shards and a slow broker holds no more pages than there are places, not one per shard (field case
+S13). A place is given back when the page turns out to be empty, or when poll has taken it; from
+there on the runner's window bounds what is under way.
 
-Seals and positions without records need no place: they are small, and each reader has at most one
-of each under way.
+The *short lane* is for readers at the tip of their shard, most of whose pages are empty: thousands
+of them must not stand in line for a place that few will fill, nor a change behind pages of tables
+that are read at full speed. They wait only while the lane is full (``room``) and put what they
+found. So it may hold more pages than it has places, by as many as polls were in flight when it
+became full.
 
-Owned by one task, used on the event loop only. Order of putting is order of taking.
+``take`` gives everything of the short lane and then one turn of the long one. A source partition
+must not change from the long lane to the short one before what it has in there is acknowledged;
+that is its reader's duty. Seals and positions without records need no place: they are small, and
+each reader has at most one of each under way.
+
+Owned by one task, used on the event loop only. Order of putting is order of taking, per lane.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,10 +34,16 @@ from connectd.model.record import Emission, RecordBatch, Seal, SourceOffset, Sou
 REMOVED: Final = None
 """The offset that removes a source partition: stores write a tombstone for it."""
 
+TURN_RECORDS: Final = 1_000
+"""Records of the long lane after which the short one has its turn: a page of a stream."""
+
 
 @dataclass(frozen=True)
 class QueueStatistics:
-    """Emissions waiting for poll, and places taken by pages (being fetched, or waiting)."""
+    """Emissions waiting for poll, and places taken by pages (being fetched, or waiting).
+
+    Of the two lanes it is the fuller one whose places are counted.
+    """
 
     emissions: int
     places_taken: int
@@ -37,18 +51,28 @@ class QueueStatistics:
 
 
 class Place:
-    """Room for one page; ``fill`` it at most once."""
+    """Room for one page, as a context; ``fill`` it at most once."""
 
-    def __init__(self, put: Callable[[RecordBatch], None]) -> None:
-        self._put = put
+    __slots__ = ("_queue", "is_filled")
+
+    def __init__(self, queue: EmissionQueue) -> None:
+        self._queue = queue
         self.is_filled = False
+
+    async def __aenter__(self) -> Place:
+        await self._queue.take_place()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if not self.is_filled:
+            self._queue.free_place()
 
     def fill(self, batch: RecordBatch) -> None:
         """Put the page into the queue."""
         if self.is_filled:
             raise InvariantError(f"place of {batch.source_partition} filled twice")
         self.is_filled = True
-        self._put(batch)
+        self._queue.put_page(batch)
 
 
 class EmissionQueue:
@@ -58,27 +82,39 @@ class EmissionQueue:
         self._places_max = places_max
         self._places = asyncio.Semaphore(places_max)
         self._taken = 0
-        self._emissions: deque[tuple[Emission, bool]] = deque()
+        self._long: deque[tuple[Emission, bool]] = deque()
+        self._short: deque[Emission] = deque()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._has_news = asyncio.Event()
         self._end: Exception | None = None
 
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[Place]:
-        """Wait for room for one page; first come, first served."""
+    # -- the long lane --------------------------------------------------------------------------
+
+    def place(self) -> Place:
+        """``async with`` it: waits for room for one page; first come, first served."""
+        return Place(self)
+
+    async def take_place(self) -> None:
+        """What ``place`` does on entering."""
         await self._places.acquire()
         self._taken += 1
-        place = Place(self._put_page)
-        try:
-            yield place
-        finally:
-            if not place.is_filled:
-                self._free()
+
+    def free_place(self) -> None:
+        """Give a place back (called by places)."""
+        self._taken -= 1
+        self._places.release()
+
+    def put_page(self, batch: RecordBatch) -> None:
+        """Add a page that has a place (called by places)."""
+        self._long.append((batch, True))
+        self._has_news.set()
 
     def put(self, emission: Emission) -> None:
         """Add a seal, or a position without records."""
         if isinstance(emission, RecordBatch) and len(emission.payload) > 0:
             raise InvariantError(f"page of {emission.source_partition} needs a place")
-        self._emissions.append((emission, False))
+        self._long.append((emission, False))
         self._has_news.set()
 
     async def commit(self, partition: SourcePartition, offset: SourceOffset | None) -> None:
@@ -103,23 +139,49 @@ class EmissionQueue:
         if offsets:
             await is_durable.wait()
 
+    # -- the short lane -------------------------------------------------------------------------
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a reader at the tip may ask for a page."""
+        return self._has_room.is_set()
+
+    async def room(self) -> None:
+        """Wait until ``has_room``."""
+        await self._has_room.wait()
+
+    def put_short(self, batch: RecordBatch) -> None:
+        """Add what a reader at the tip has found."""
+        self._short.append(batch)
+        if len(self._short) >= self._places_max:
+            self._has_room.clear()
+        self._has_news.set()
+
+    # -- poll -----------------------------------------------------------------------------------
+
     async def take(self) -> list[Emission]:
-        """Wait for emissions and take them all. A cancelled wait has taken nothing.
+        """Wait for emissions and take a turn of them. A cancelled wait has taken nothing.
 
         Raises:
             Exception: what ``end`` was given, once everything before it has been taken.
         """
-        while not self._emissions:
+        while not self._long and not self._short:
             if self._end is not None:
                 raise self._end
             self._has_news.clear()
             await self._has_news.wait()
-        taken = list(self._emissions)
-        self._emissions.clear()
-        for _, has_place in taken:
+        taken = list(self._short)
+        self._short.clear()
+        self._has_room.set()
+        records = 0
+        while self._long and records < TURN_RECORDS:
+            emission, has_place = self._long.popleft()
             if has_place:
-                self._free()
-        return [emission for emission, _ in taken]
+                assert isinstance(emission, RecordBatch)
+                records += len(emission.payload)
+                self.free_place()
+            taken.append(emission)
+        return taken
 
     def end(self, error: Exception) -> None:
         """Nothing more will come, for this reason."""
@@ -128,12 +190,8 @@ class EmissionQueue:
 
     def statistics(self) -> QueueStatistics:
         """How full the queue is."""
-        return QueueStatistics(len(self._emissions), self._taken, self._places_max)
-
-    def _put_page(self, batch: RecordBatch) -> None:
-        self._emissions.append((batch, True))
-        self._has_news.set()
-
-    def _free(self) -> None:
-        self._taken -= 1
-        self._places.release()
+        return QueueStatistics(
+            len(self._long) + len(self._short),
+            max(self._taken, min(len(self._short), self._places_max)),
+            self._places_max,
+        )

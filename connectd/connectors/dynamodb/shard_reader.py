@@ -126,6 +126,7 @@ class ShardReader:
         self._drop_until_ms = self._drop_bound()
         self._from_horizon = False
         self._is_page_full = False
+        self._is_behind = True  # until a page shows that it is not
         self._empty_pages = self._trims = self._failures = 0
         self._idle_s = self._settings.poll_interval_s
         self._emitted_s = scope.clock.monotonic()
@@ -176,29 +177,46 @@ class ShardReader:
 
     async def _read_page(self) -> RecordsPage:
         """One page, emitted."""
-        async with self._scope.queue.place() as place:
-            async with self._scope.scheduler.slot():
-                if self._iterator is None:
-                    self._iterator = await self._open()
-                response = await self._scope.api.streams.get_records(
-                    self._iterator, self._settings.page_limit
-                )
-            self._scope.time.observe(response.date_s)
-            try:
-                page = decode_records_page(response.body)
-            except ConvertError as error:
-                raise TransientNetworkError(str(error)) from error
-            self._is_page_full = (
-                len(page.records) >= self._settings.page_limit
-                or len(response.body) >= _FULL_PAGE_BYTES
-            )
-            self._on_success(page)
-            unseen = self._unseen(page.records)
-            if unseen:
-                place.fill(self._batch(unseen))
-            elif self._is_heartbeat_due():
-                self._scope.queue.put(self._emission(()))
+        queue = self._scope.queue
+        if self._is_behind:
+            async with queue.place() as place:
+                page, found = await self._fetch()
+                if found is not None and len(found.payload) > 0:
+                    place.fill(found)
+                elif found is not None:
+                    queue.put(found)
+        else:
+            if not queue.has_room:
+                await queue.room()
+            page, found = await self._fetch()
+            if found is not None:
+                queue.put_short(found)
+        # Back to the short lane only when nothing is left in the long one: it would be overtaken.
+        self._is_behind = self._is_page_full or (self._is_behind and bool(self._progress.unacked))
         return page
+
+    async def _fetch(self) -> tuple[RecordsPage, RecordBatch | None]:
+        """A page, and what is to be emitted of it, if anything is."""
+        scope = self._scope
+        async with scope.scheduler.slot():
+            if self._iterator is None:
+                self._iterator = await self._open()
+            response = await scope.api.streams.get_records(
+                self._iterator, self._settings.page_limit
+            )
+        scope.time.observe(response.date_s)
+        try:
+            page = decode_records_page(response.body)
+        except ConvertError as error:
+            raise TransientNetworkError(str(error)) from error
+        self._is_page_full = (
+            len(page.records) >= self._settings.page_limit or len(response.body) >= _FULL_PAGE_BYTES
+        )
+        self._on_success(page)
+        unseen = self._unseen(page.records) if page.records else ()
+        if unseen:
+            return page, self._batch(unseen)
+        return page, self._emission(()) if self._is_heartbeat_due() else None
 
     async def _open(self) -> str:
         position = self.position
