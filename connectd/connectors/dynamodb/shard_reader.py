@@ -107,18 +107,19 @@ class ShardReader:
         position: ShardPosition,
         *,
         is_durable: bool,
-        is_closed: bool,
+        is_closed: bool | None,
         iterator: str | None = None,
     ) -> None:
-        """``is_durable``: the position is stored. ``is_closed``: the shard will not grow.
+        """``is_durable``: the position is stored. ``iterator``: one at the position, for LATEST.
 
-        ``iterator``: one that stands at the position, for LATEST.
+        ``is_closed``: the shard will not grow; None, as long as nobody has looked. To be set when
+        somebody has.
         """
         self.position = position
+        self.is_closed = is_closed
         self._scope = scope
         self._rules = rules
         self._is_durable = is_durable
-        self._is_closed = is_closed
         self._iterator = iterator
         self._partition = shard_partition(scope.table, position.shard_id)
         self._what = f"shard {position.shard_id}"
@@ -243,7 +244,7 @@ class ShardReader:
         self._empty_pages += 1
         self._progress.behind_s = 0.0
         # A closed shard has no tip: what came after it is in its children.
-        if self._empty_pages >= TIP_PAGES and not self._is_closed:
+        if self._empty_pages >= TIP_PAGES and self.is_closed is False:
             self.position = self.position.known_good_at(self._scope.time.now_ms())
 
     def _age_s(self, record: StreamRecord) -> float:
@@ -253,8 +254,8 @@ class ShardReader:
         interval_s = self._settings.poll_interval_s
         if page.records:
             self._idle_s = interval_s
-            return 0.0 if self._is_page_full or self._is_closed else interval_s
-        if self._is_closed:
+            return 0.0 if self._is_page_full or self.is_closed else interval_s
+        if self.is_closed:
             return interval_s
         pause_s = self._idle_s
         self._idle_s = min(self._idle_s * 2, self._settings.poll_interval_max_s)

@@ -53,6 +53,7 @@ from connectd.connectors.dynamodb.service_time import ask_time
 from connectd.connectors.dynamodb.shard_reader import ReadingRules
 from connectd.connectors.dynamodb.source_api import StreamDescription, TableDescription
 from connectd.connectors.dynamodb.stream_sync import StreamSync, SyncEnd
+from connectd.connectors.dynamodb.stream_watch import Listed
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import (
     InvalidRequestError,
@@ -93,6 +94,7 @@ class TableJob:
         self._segments: Mapping[int, SegmentPosition] = {}
         self._positions: dict[str, ShardPosition] = {}
         self._iterators: dict[str, str] = {}
+        self._listed: Listed | None = None  # the last one, until the stream is followed
         self._is_delayed = False
         self._gap: Gap | None = None  # the last one
 
@@ -323,8 +325,9 @@ class TableJob:
             rules,
             on_gap=self._on_stream_gap,
             iterators=self._iterators,
+            listed=self._listed,
         )
-        self._iterators = {}
+        self._iterators, self._listed = {}, None
         end = await sync.run()
         self._positions = dict(sync.positions)
         await self._apply(end)
@@ -487,6 +490,7 @@ class TableJob:
             )
             if listing.shards and (not hidden or tries >= _LISTINGS_MAX):
                 scope.clear_trouble("listing shards")
+                self._listed = Listed(listing, scope.clock.monotonic())
                 return listing
             tries += 1
             problem = f"it hides shard {min(hidden)}" if hidden else "it has no shard"
