@@ -57,7 +57,8 @@ class PollScheduler:
         self._in_flight = 0
         self._heap: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_due_s = 0.0
         self._slot = Slot(self)
 
     async def wait(self, delay_s: float) -> None:
@@ -77,9 +78,10 @@ class PollScheduler:
 
     def _arm(self, due: float) -> None:
         if self._timer is not None:
-            if self._timer.when() <= due:
+            if self._timer_due_s <= due:
                 return
             self._timer.cancel()
+        self._timer_due_s = due
         self._timer = asyncio.get_running_loop().call_at(due, self._fire)
 
     def _fire(self) -> None:
