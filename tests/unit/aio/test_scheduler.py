@@ -119,7 +119,7 @@ def test_waits_of_every_length_end_on_the_loop_of_production() -> None:
         scheduler = PollScheduler()
         async with asyncio.timeout(30):
             await asyncio.gather(
-                *(scheduler.wait(delay_s) for delay_s in (0.0, 0.1, 0.0, 0.05, 0.1, 0.0)),
+                *(scheduler.wait(delay_s) for delay_s in (0.1, 0.0004, 0.0, 0.05, 0.0002)),
                 scheduler.wait(0.0),
             )
 
