@@ -44,22 +44,24 @@ class IdleCost:
 class Fleet:
     """``count`` tables with four open shards each, found by their tags."""
 
+    topic_prefix = "fleet-"
+
     def __init__(self, rig: Rig, count: int) -> None:
         self._rig = rig
-        self._control = rig.fake.control
+        self.control = rig.fake.control
         self.tables = [f"table-{number:05d}" for number in range(count)]
         tags = {"environment": _ENV, "datalake-ingest": "yes"}
         for table in self.tables:
-            self._control.create_table(table=table, tags=tags, partitions=4)
-        self._control.rate_limit(operation="DescribeStream", per_s=DESCRIBE_STREAM_PER_S)
-        self._control.rate_limit(operation="GetResources", per_s=GET_RESOURCES_PER_S)
+            self.control.create_table(table=table, tags=tags, partitions=4)
+        self.control.rate_limit(operation="DescribeStream", per_s=DESCRIBE_STREAM_PER_S)
+        self.control.rate_limit(operation="GetResources", per_s=GET_RESOURCES_PER_S)
 
     def configure(self, worker: WorkerProcess, tasks: int, **extra: str) -> None:
         """Create or change the connector; ``extra`` with points as underscores."""
         config = {
             **self._rig.connector_config("", {}),
             "dynamodb.table.env.tag.value": _ENV,
-            "kafka.topic.prefix": "fleet-",
+            "kafka.topic.prefix": self.topic_prefix,
             "tasks.max": str(tasks),
             **{name.replace("_", "."): value for name, value in extra.items()},
         }
@@ -95,7 +97,7 @@ class Fleet:
 
     def counts(self) -> dict[str, int]:
         """Calls since the start of the fake, and those that were turned away."""
-        counts: dict[str, int] = self._control.counts()
+        counts: dict[str, int] = self.control.counts()
         return counts
 
     def idle_cost(self, worker: WorkerProcess, for_s: float) -> IdleCost:

@@ -59,6 +59,10 @@ TIP_PAGES: Final = 10
 _TRIMS_MAX: Final = 5
 """Refusals in a row, each at the horizon, that are put down to trimming that is under way."""
 
+QUIET_SHARE: Final = 0.1
+"""A shard without new records is read again after this share of the time since the last ones: what
+comes once a second is seen at the shortest interval, what comes once an hour costs little."""
+
 _FULL_PAGE_BYTES: Final = 900_000
 """A body of this size is a page that ended at the limit of 1 MB: there is more."""
 
@@ -127,10 +131,11 @@ class ShardReader:
         self._drop_until_ms = self._drop_bound()
         self._from_horizon = False
         self._is_page_full = False
-        self._is_behind = True  # until a page shows that it is not
+        self._is_behind = False  # a full page will tell
         self._empty_pages = self._trims = self._failures = 0
-        self._idle_s = self._settings.poll_interval_s
         self._emitted_s = scope.clock.monotonic()
+        # Nothing is known of it: thousands that begin together must not all be in a hurry.
+        self._quiet_since_s = self._emitted_s - self._settings.poll_interval_max_s / QUIET_SHARE
         self._progress = ShardProgress(started_s=self._emitted_s)
         self.has_read = False
 
@@ -253,13 +258,12 @@ class ShardReader:
     def _pause_after(self, page: RecordsPage) -> float:
         interval_s = self._settings.poll_interval_s
         if page.records:
-            self._idle_s = interval_s
+            self._quiet_since_s = self._scope.clock.monotonic()
             return 0.0 if self._is_page_full or self.is_closed else interval_s
         if self.is_closed:
             return interval_s
-        pause_s = self._idle_s
-        self._idle_s = min(self._idle_s * 2, self._settings.poll_interval_max_s)
-        return pause_s
+        quiet_s = self._scope.clock.monotonic() - self._quiet_since_s
+        return max(interval_s, min(quiet_s * QUIET_SHARE, self._settings.poll_interval_max_s))
 
     def _on_trimmed(self, error: TrimmedDataError) -> Gap | None:
         """Whether the refusal is a gap; if not, reading goes on at the horizon."""

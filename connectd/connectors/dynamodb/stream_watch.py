@@ -103,6 +103,8 @@ class StreamWatch:
         """A shard has ended; its children are expected."""
         now = self._scope.clock.monotonic()
         self._follow_ups = [now + after_s for after_s in FOLLOW_UPS_S]
+        if self.listing is None:
+            self.is_urgent = True  # otherwise a plan tells whether they are known already
 
     async def list_shards(self, *, can_wait: bool = False) -> None:
         """A new listing, now or when those who cannot wait have theirs; raises as ``look``."""
