@@ -102,7 +102,7 @@ class ReadingRules:
 
 
 class ShardReader:
-    """Reads one shard; see the module's docstring. ``position`` is that after what was emitted."""
+    """Reads one shard; see the module's docstring."""
 
     def __init__(
         self,
@@ -119,7 +119,8 @@ class ShardReader:
         ``is_closed``: the shard will not grow; None, as long as nobody has looked. To be set when
         somebody has.
         """
-        self.position = position
+        self._position = position
+        self._tip_ms: int | None = None  # when the position was last seen to be the tip
         self.is_closed = is_closed
         self._scope = scope
         self._rules = rules
@@ -138,6 +139,14 @@ class ShardReader:
         self._quiet_since_s = self._emitted_s - self._settings.poll_interval_max_s / QUIET_SHARE
         self._progress = ShardProgress(started_s=self._emitted_s)
         self.has_read = False
+
+    @property
+    def position(self) -> ShardPosition:
+        """That after what was emitted."""
+        if self._tip_ms is not None:  # made here, since most polls find nothing and nobody asks
+            self._position = self._position.known_good_at(self._tip_ms)
+            self._tip_ms = None
+        return self._position
 
     async def run(self, wait_s: float = 0.0) -> ReaderOutcome:
         """Read to the end of the shard, or to what ends it otherwise; begins after a wait.
@@ -250,7 +259,7 @@ class ShardReader:
         self._progress.behind_s = 0.0
         # A closed shard has no tip: what came after it is in its children.
         if self._empty_pages >= TIP_PAGES and self.is_closed is False:
-            self.position = self.position.known_good_at(self._scope.time.now_ms())
+            self._tip_ms = self._scope.time.now_ms()
 
     def _age_s(self, record: StreamRecord) -> float:
         return max(0.0, self._scope.time.now_ms() / 1000 - record.created_s)
@@ -296,7 +305,7 @@ class ShardReader:
         """The emission for records not delivered before; what is not wanted is left out."""
         before = self.position
         last = records[-1]
-        self.position = _behind(before, last.sequence_number, last.created_s)
+        self._position = _behind(before, last.sequence_number, last.created_s)
         return self._emission(
             self._wanted(records),
             lambda number, created_s: _behind(before, number, created_s).to_offset(),
@@ -339,7 +348,7 @@ class ShardReader:
         # The position says sealed only once that is durable: children wait for it.
         sealed = self.position.sealed()
         await self._scope.queue.commit(self._partition, sealed.to_offset())
-        self.position = sealed
+        self._position = sealed
 
     # -- which records --------------------------------------------------------------------------
 
