@@ -2,9 +2,9 @@
 
 Two roads lead to AWS, signed with the same credentials (``credentials``):
 
-* the *control plane* (DescribeTable, DescribeStream, tagging, STS) through boto3, in a bounded set
+* the *control plane* (DescribeStream, tagging, STS, exports) through boto3, in a bounded set
   of threads (``session``, ``blocking``);
-* the *data plane* (Scan, GetRecords, GetShardIterator) through ``wire``: our own signer
+* the *data plane* (Scan, GetRecords, GetShardIterator, and DescribeTable) through ``wire``: our own signer
   (``signing``), pooled connections (``transport``), the bytes of the answer as they came.
 
 ``clients.AwsClients`` opens both for one ``settings.AwsSettings``; ``clients.AwsClientPool`` shares

@@ -149,9 +149,7 @@ class AwsClients:
             )
 
         self.dynamodb = DynamoDbClient(
-            client=made.dynamodb,
-            wire=wire("dynamodb", made.dynamodb.meta.endpoint_url, settings.dynamodb_endpoint),
-            control=control,
+            wire=wire("dynamodb", made.dynamodb.meta.endpoint_url, settings.dynamodb_endpoint)
         )
         self.streams = StreamsClient(
             client=made.streams,
