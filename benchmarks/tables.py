@@ -89,7 +89,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tables", type=int, default=1000, help="tables (default 1000)")
     parser.add_argument("--tasks", type=int, default=1, help="tasks that share them (default 1)")
     parser.add_argument("--settle", type=float, default=15.0, help="seconds before each (15)")
-    parser.add_argument("--idle", type=float, default=20.0, help="seconds watched (20)")
+    parser.add_argument("--idle", type=float, default=60.0, help="seconds watched (60)")
     return parser.parse_args(arguments)
 
 

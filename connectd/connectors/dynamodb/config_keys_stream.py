@@ -79,7 +79,7 @@ STREAM_KEYS: Final = (
         "Longest wait between two reads of a shard without new records; the wait is a tenth of the "
         "time since the last ones, up to this.",
         _LOW,
-        2_000,
+        5_000,
         "Stream",
         5,
         Width.SHORT,

@@ -63,6 +63,8 @@ QUIET_SHARE: Final = 0.1
 """A shard without new records is read again after this share of the time since the last ones: what
 comes once a second is seen at the shortest interval, what comes once an hour costs little."""
 
+_QUIET_AT_FIRST_S: Final = 10.0
+
 _FULL_PAGE_BYTES: Final = 900_000
 """A body of this size is a page that ended at the limit of 1 MB: there is more."""
 
@@ -136,7 +138,7 @@ class ShardReader:
         self._empty_pages = self._trims = self._failures = 0
         self._emitted_s = scope.clock.monotonic()
         # Nothing is known of it: thousands that begin together must not all be in a hurry.
-        self._quiet_since_s = self._emitted_s - self._settings.poll_interval_max_s / QUIET_SHARE
+        self._quiet_since_s = self._emitted_s - _QUIET_AT_FIRST_S
         self._progress = ShardProgress(started_s=self._emitted_s)
         self.has_read = False
 
