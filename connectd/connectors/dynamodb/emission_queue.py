@@ -12,7 +12,8 @@ that are read at full speed. They wait only while the lane is full (``room``) an
 found. So it may hold more pages than it has places, by as many as polls were in flight when it
 became full.
 
-``take`` gives everything of the short lane and then one turn of the long one. A source partition
+``take`` gives everything of the short lane and then one turn of the long one, of which no more is
+under way than Kafka needs to be busy (``ack_window``). A source partition
 must not change from the long lane to the short one before what it has in there is acknowledged;
 that is its reader's duty. Seals and positions without records need no place: they are small, and
 each reader has at most one of each under way.
@@ -25,9 +26,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from connectd.aio.clock import Clock, LoopClock
+from connectd.connectors.dynamodb.ack_window import AckWindow
 from connectd.errors import InvariantError
 from connectd.model.record import Emission, RecordBatch, Seal, SourceOffset, SourcePartition
 
@@ -78,7 +81,8 @@ class Place:
 class EmissionQueue:
     """See the module's docstring."""
 
-    def __init__(self, places_max: int) -> None:
+    def __init__(self, places_max: int, clock: Clock | None = None) -> None:
+        self._window = AckWindow(clock or LoopClock())
         self._places_max = places_max
         self._places = asyncio.Semaphore(places_max)
         self._taken = 0
@@ -165,8 +169,8 @@ class EmissionQueue:
         Raises:
             Exception: what ``end`` was given, once everything before it has been taken.
         """
-        while not self._long and not self._short:
-            if self._end is not None:
+        while not self._short and not self._may_take_long():
+            if self._end is not None and not self._long:
                 raise self._end
             self._has_news.clear()
             await self._has_news.wait()
@@ -174,14 +178,30 @@ class EmissionQueue:
         self._short.clear()
         self._has_room.set()
         records = 0
-        while self._long and records < TURN_RECORDS:
+        while records < TURN_RECORDS and self._may_take_long():
             emission, has_place = self._long.popleft()
             if has_place:
                 assert isinstance(emission, RecordBatch)
                 records += len(emission.payload)
                 self.free_place()
+                emission = self._watched(emission)
             taken.append(emission)
         return taken
+
+    def _may_take_long(self) -> bool:
+        """Whether the long lane has something that may go."""
+        return bool(self._long) and (self._window.has_room or not self._long[0][1])
+
+    def _watched(self, page: RecordBatch) -> RecordBatch:
+        """The page, counted until it is acknowledged."""
+        leave, on_acked = self._window.send(self._has_news.set), page.on_acked
+
+        def on_page_acked() -> None:
+            leave()
+            if on_acked is not None:
+                on_acked()
+
+        return replace(page, on_acked=on_page_acked)
 
     def end(self, error: Exception) -> None:
         """Nothing more will come, for this reason."""
