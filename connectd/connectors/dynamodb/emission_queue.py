@@ -10,7 +10,8 @@ The *short lane* is for readers at the tip of their shard, most of whose pages a
 of them must not stand in line for a place that few will fill, nor a change behind pages of tables
 that are read at full speed. They wait only while the lane is full (``room``) and put what they
 found. So it may hold more pages than it has places, by as many as polls were in flight when it
-became full.
+became full. A full page that such a reader found, to its surprise, goes into the long lane without
+a place; of these, too, there are at most ``SURPRISES_MAX`` and what was in flight then.
 
 ``take`` gives everything of the short lane and then one turn of the long one, of which no more is
 under way than Kafka needs to be busy (``ack_window``). A source partition
@@ -27,7 +28,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeGuard
 
 from connectd.aio.clock import Clock, LoopClock
 from connectd.connectors.dynamodb.ack_window import AckWindow
@@ -39,6 +40,11 @@ REMOVED: Final = None
 
 TURN_RECORDS: Final = 1_000
 """Records of the long lane after which the short one has its turn: a page of a stream."""
+
+
+SURPRISES_MAX: Final = 32
+"""Full pages without a place that may lie in the long lane before readers at the tip wait: twenty
+tables that come to life together have eighty shards."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,7 @@ class EmissionQueue:
         self._taken = 0
         self._long: deque[tuple[Emission, bool]] = deque()
         self._short: deque[Emission] = deque()
+        self._surprises = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._has_news = asyncio.Event()
@@ -116,7 +123,7 @@ class EmissionQueue:
 
     def put(self, emission: Emission) -> None:
         """Add a seal, or a position without records."""
-        if isinstance(emission, RecordBatch) and len(emission.payload) > 0:
+        if _is_page(emission):
             raise InvariantError(f"page of {emission.source_partition} needs a place")
         self._long.append((emission, False))
         self._has_news.set()
@@ -157,9 +164,21 @@ class EmissionQueue:
     def put_short(self, batch: RecordBatch) -> None:
         """Add what a reader at the tip has found."""
         self._short.append(batch)
-        if len(self._short) >= self._places_max:
-            self._has_room.clear()
+        self._update_room()
         self._has_news.set()
+
+    def put_surprise(self, batch: RecordBatch) -> None:
+        """Add a full page that a reader at the tip has found; its next ones need places."""
+        self._long.append((batch, False))
+        self._surprises += 1
+        self._update_room()
+        self._has_news.set()
+
+    def _update_room(self) -> None:
+        if len(self._short) >= self._places_max or self._surprises >= SURPRISES_MAX:
+            self._has_room.clear()
+        else:
+            self._has_room.set()
 
     # -- poll -----------------------------------------------------------------------------------
 
@@ -176,21 +195,23 @@ class EmissionQueue:
             await self._has_news.wait()
         taken = list(self._short)
         self._short.clear()
-        self._has_room.set()
         records = 0
         while records < TURN_RECORDS and self._may_take_long():
             emission, has_place = self._long.popleft()
-            if has_place:
-                assert isinstance(emission, RecordBatch)
+            if _is_page(emission):
                 records += len(emission.payload)
-                self.free_place()
+                if has_place:
+                    self.free_place()
+                else:
+                    self._surprises -= 1
                 emission = self._watched(emission)
             taken.append(emission)
+        self._update_room()
         return taken
 
     def _may_take_long(self) -> bool:
         """Whether the long lane has something that may go."""
-        return bool(self._long) and (self._window.has_room or not self._long[0][1])
+        return bool(self._long) and (self._window.has_room or not _is_page(self._long[0][0]))
 
     def _watched(self, page: RecordBatch) -> RecordBatch:
         """The page, counted until it is acknowledged."""
@@ -215,3 +236,8 @@ class EmissionQueue:
             max(self._taken, min(len(self._short), self._places_max)),
             self._places_max,
         )
+
+
+def _is_page(emission: Emission) -> TypeGuard[RecordBatch]:
+    """Whether it has records."""
+    return isinstance(emission, RecordBatch) and len(emission.payload) > 0

@@ -206,7 +206,9 @@ class ShardReader:
             if not queue.has_room:
                 await queue.room()
             page, found = await self._fetch()
-            if found is not None:
+            if found is not None and self._is_page_full and len(found.payload) > 0:
+                queue.put_surprise(found)
+            elif found is not None:
                 queue.put_short(found)
         # Back to the short lane only when nothing is left in the long one: it would be overtaken.
         self._is_behind = self._is_page_full or (self._is_behind and bool(self._progress.unacked))

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from connectd.aio.jobs import JobGroup
-from connectd.connectors.dynamodb.emission_queue import REMOVED, EmissionQueue, QueueStatistics
+from connectd.connectors.dynamodb.emission_queue import (
+    REMOVED,
+    SURPRISES_MAX,
+    EmissionQueue,
+    QueueStatistics,
+)
 from connectd.errors import ConvertError, InvariantError, RecordError
 from connectd.model.record import (
     ConverterSpec,
@@ -333,3 +338,21 @@ async def test_readers_at_the_tip_wait_while_their_lane_is_full() -> None:
     assert jobs.is_running("waits")
     assert _numbers(await queue.take()) == [1, 2, 3]
     assert await jobs.join(deadline_s=1)
+
+
+@virtual
+async def test_full_pages_found_at_the_tip_do_not_pass_others_and_are_bounded() -> None:
+    queue = EmissionQueue(2)
+    async with queue.place() as place:
+        place.fill(_page(0, records=1000))
+    for number in range(SURPRISES_MAX):
+        assert queue.has_room
+        queue.put_surprise(_page(number + 1, records=1000))
+    queue.put_short(_page(100))
+    jobs = JobGroup("readers")
+    await _started(queue.room(), jobs, "waits")
+    assert jobs.is_running("waits")
+    assert _numbers(await queue.take()) == [100, 0]
+    assert jobs.is_running("waits")
+    assert _numbers(await queue.take()) == [1]
+    assert await jobs.join(deadline_s=1), "one less"
