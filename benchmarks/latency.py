@@ -3,7 +3,8 @@
 One worker follows ``--tables`` tables. Twenty of them have a long stream to catch up with; fifty
 get changes at random moments, one a second on average; fifty more, one in twenty seconds. Of these
 two kinds it is measured how long a change takes from its write to its append to the log of the
-broker (``LogAppendTime``, the same machine's clock), as long as the twenty are not done.
+broker (``LogAppendTime``, the same machine's clock), as long as the twenty are not done; and, for
+comparison, before they begin.
 
 Meanwhile another client asks for the worker's health, and the lateness of the event loop is read
 from /metrics.
@@ -39,7 +40,7 @@ KINDS = {"regular": 1.0, "seldom": 20.0}
 TABLES_OF_A_KIND = 50
 _CYCLE = 16
 """The fake fills four shards in cycles of four records."""
-TAIL_S = 10.0
+SETTLE_S, TAIL_S = 5.0, 10.0
 LOOK_S = 0.5
 _PROPERTIES = {
     "offset.flush.interval.ms": "10000",
@@ -113,11 +114,14 @@ def _measure(
     writer = threading.Thread(target=probes.write, name="probes")
     health = Latencies()
     asker = threading.Thread(target=_ask, args=(worker, health, probes.ended), name="health")
+    writer.start()
+    time.sleep(SETTLE_S)
+    alone_from = time.time()
+    time.sleep(options.alone)
     records = options.records // BUSY_TABLES // _CYCLE * _CYCLE
     for table in busy:
         fleet.control.bulk_stream(table=table, count=records, item_bytes=400)
     used_s, began_s, began = cpu_s(worker.pid), time.monotonic(), time.time()
-    writer.start()
     asker.start()
     lateness: list[float] = []
     while True:
@@ -143,6 +147,10 @@ def _measure(
         "busy_records_per_s": round(records * BUSY_TABLES / busy_s),
         "busy_s": round(busy_s, 1),
         "cpu_share_of_a_core": round(used_s / busy_s, 2),
+        "alone": {
+            kind: _summary(probes, tables, arrived_s, between=(alone_from, began))
+            for kind, tables in probed.items()
+        },
         **{
             kind: _summary(probes, tables, arrived_s, between=(began, busy_until))
             for kind, tables in probed.items()
@@ -254,6 +262,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--records", type=int, default=800_000, help="of the busy tables together (800,000)"
     )
+    parser.add_argument("--alone", type=float, default=30.0, help="seconds before (30)")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds at most (600)")
     return parser.parse_args(arguments)
 
