@@ -198,11 +198,11 @@ class EmissionQueue:
         records = 0
         while records < TURN_RECORDS and self._may_take_long():
             emission, has_place = self._long.popleft()
+            if has_place:
+                self.free_place()
             if _is_page(emission):
                 records += len(emission.payload)
-                if has_place:
-                    self.free_place()
-                else:
+                if not has_place:
                     self._surprises -= 1
                 emission = self._watched(emission)
             taken.append(emission)
