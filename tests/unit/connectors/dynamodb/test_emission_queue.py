@@ -356,3 +356,13 @@ async def test_full_pages_found_at_the_tip_do_not_pass_others_and_are_bounded() 
     assert jobs.is_running("waits")
     assert _numbers(await queue.take()) == [1]
     assert await jobs.join(deadline_s=1), "one less"
+
+
+@virtual
+async def test_a_place_whose_page_moves_the_position_alone_is_given_back() -> None:
+    queue = EmissionQueue(1)
+    for number in range(3):
+        async with asyncio.timeout(1), queue.place() as place:
+            place.fill(_page(number, records=0))
+        assert _numbers(await queue.take()) == [number]
+    assert queue.statistics().places_taken == 0
