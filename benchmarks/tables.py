@@ -88,7 +88,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=tables", description=__doc__)
     parser.add_argument("--tables", type=int, default=1000, help="tables (default 1000)")
     parser.add_argument("--tasks", type=int, default=1, help="tasks that share them (default 1)")
-    parser.add_argument("--settle", type=float, default=15.0, help="seconds before each (15)")
+    parser.add_argument(
+        "--settle", type=float, default=240.0, help="seconds before each (240: listings are over)"
+    )
     parser.add_argument("--idle", type=float, default=60.0, help="seconds watched (60)")
     return parser.parse_args(arguments)
 
