@@ -40,13 +40,14 @@ class Latencies:
         ordered = sorted(self.times_s)
         return {
             "requests": len(ordered),
-            "p50_ms": round(_quantile(ordered, 0.5) * 1000, 2),
-            "p99_ms": round(_quantile(ordered, 0.99) * 1000, 2),
+            "p50_ms": round(quantile(ordered, 0.5) * 1000, 2),
+            "p99_ms": round(quantile(ordered, 0.99) * 1000, 2),
             "max_ms": round(ordered[-1] * 1000, 2),
         }
 
 
-def _quantile(ordered: Sequence[float], part: float) -> float:
+def quantile(ordered: Sequence[float], part: float) -> float:
+    """The smallest of them that ``part`` of all do not exceed."""
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
 
 

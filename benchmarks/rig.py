@@ -224,11 +224,16 @@ def _result(path: DataPath, tenth: Usage, whole: Usage, yardstick: Usage) -> dic
         "peak_rss_mib": round(whole.peak_rss_mib, 1),
         "peak_rss_mib_tenth": round(tenth.peak_rss_mib, 1),
         "items": whole.items,
-        "versions": {
-            name: version(name)
-            for name in ("connectd", "confluent-kafka", "boto3", "aiohttp", "msgspec", "orjson")
-        },
+        "versions": versions(),
         "machine": machine(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What the hot path is made of."""
+    return {
+        name: version(name)
+        for name in ("connectd", "confluent-kafka", "boto3", "aiohttp", "msgspec", "orjson")
     }
 
 

@@ -37,16 +37,22 @@ class LoopClock:
     """
 
     def __init__(self, *, wall_anchor_s: float | None = None) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._wall_offset_s: float | None = None
         self._wall_anchor_s = wall_anchor_s
 
     def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
+        loop = self._loop
+        # Asking which loop runs is a system call (CPython asks for the process id), and a poll
+        # reads the clock half a dozen times.
+        if loop is None or not loop.is_running():
+            loop = self._loop = asyncio.get_running_loop()
+        return loop.time()
 
     def wall_s(self) -> float:
         if self._wall_anchor_s is None:
             return time.time()
-        now = asyncio.get_running_loop().time()
+        now = self.monotonic()
         if self._wall_offset_s is None:
             self._wall_offset_s = self._wall_anchor_s - now
         return self._wall_offset_s + now

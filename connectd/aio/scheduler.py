@@ -11,9 +11,14 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import math
 from dataclasses import dataclass
+from typing import Final
+
+_TICK_S: Final = 0.01
+_TICK_FROM_S: Final = 0.1
+"""Longer waits end at multiples of a tick, so that those who come due together wake the loop once:
+a poll is cheaper in company. Nobody waits more than a tenth longer for it."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,21 @@ class SchedulerStatistics:
     waiting: int
     in_flight: int
     in_flight_max: int
+
+
+class Slot:
+    """One of the places, as a context; the same object serves all, since it keeps nothing."""
+
+    __slots__ = ("_scheduler",)
+
+    def __init__(self, scheduler: PollScheduler) -> None:
+        self._scheduler = scheduler
+
+    async def __aenter__(self) -> None:
+        await self._scheduler.take_slot()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._scheduler.free_slot()
 
 
 class PollScheduler:
@@ -37,13 +57,20 @@ class PollScheduler:
         self._in_flight = 0
         self._heap: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_due_s = 0.0
+        self._slot = Slot(self)
 
     async def wait(self, delay_s: float) -> None:
-        """Return when the delay has passed. A cancelled wait is forgotten once it would be due."""
+        """Return when the delay has passed. A cancelled wait is forgotten once it would be due.
+
+        A wait of more than ``_TICK_FROM_S`` ends with the tick after that.
+        """
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         due = loop.time() + max(0.0, delay_s)
+        if delay_s >= _TICK_FROM_S:
+            due = math.ceil(due / _TICK_S) * _TICK_S
         heapq.heappush(self._heap, (due, next(self._order), turn))
         if self._heap[0][2] is turn:
             self._arm(due)
@@ -51,7 +78,10 @@ class PollScheduler:
 
     def _arm(self, due: float) -> None:
         if self._timer is not None:
+            if self._timer_due_s <= due:
+                return
             self._timer.cancel()
+        self._timer_due_s = due
         self._timer = asyncio.get_running_loop().call_at(due, self._fire)
 
     def _fire(self) -> None:
@@ -64,15 +94,19 @@ class PollScheduler:
         if self._heap:
             self._arm(self._heap[0][0])
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one of the places for a call that is in flight."""
-        async with self._slots:
-            self._in_flight += 1
-            try:
-                yield
-            finally:
-                self._in_flight -= 1
+    def slot(self) -> Slot:
+        """``async with`` it: holds one of the places for a call that is in flight."""
+        return self._slot
+
+    async def take_slot(self) -> None:
+        """What ``slot`` does on entering; answered by one ``free_slot``."""
+        await self._slots.acquire()
+        self._in_flight += 1
+
+    def free_slot(self) -> None:
+        """What ``slot`` does on leaving."""
+        self._in_flight -= 1
+        self._slots.release()
 
     def statistics(self) -> SchedulerStatistics:
         """How full the scheduler is."""

@@ -1,11 +1,12 @@
-"""The AWS adapter. Only this package imports boto3, botocore and aiohttp.
+"""The AWS adapter. Only this package imports boto3, botocore, aiohttp and httptools.
 
 Two roads lead to AWS, signed with the same credentials (``credentials``):
 
-* the *control plane* (DescribeTable, DescribeStream, tagging, STS) through boto3, in a bounded set
+* the *control plane* (DescribeStream, tagging, STS, exports) through boto3, in a bounded set
   of threads (``session``, ``blocking``);
-* the *data plane* (Scan, GetRecords, GetShardIterator) through ``wire``: our own signer
-  (``signing``), pooled connections (``transport``), the bytes of the answer as they came.
+* the *data plane* (Scan, GetRecords, GetShardIterator, and DescribeTable) through ``wire``: our own
+  signer (``signing``), kept connections (``pooled_transport``), the bytes of the answer as they
+  came.
 
 ``clients.AwsClients`` opens both for one ``settings.AwsSettings``; ``clients.AwsClientPool`` shares
 them between connectors with equal settings. The rooms that callers visit are ``dynamodb``,

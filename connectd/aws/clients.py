@@ -22,12 +22,13 @@ from connectd.aws.dynamodb import DynamoDbClient
 from connectd.aws.endpoints import FixedEndpoint, ProbedEndpoints
 from connectd.aws.errors import Call
 from connectd.aws.exports import ExportsClient
+from connectd.aws.pooled_transport import PooledTransport
 from connectd.aws.rate import TokenBucket
 from connectd.aws.session import CONTROL_PLANE_CALLS_MAX, USER_AGENT, AwsSession
 from connectd.aws.settings import AwsSettings
 from connectd.aws.streams import DESCRIBE_STREAM_PER_S, StreamsClient
 from connectd.aws.tagging import TAGGING_CALLS_PER_S, TaggingClient
-from connectd.aws.transport import AiohttpTransport, tls_context
+from connectd.aws.transport import tls_context
 from connectd.aws.wire import Endpoints, JsonWire
 from connectd.errors import InvariantError
 
@@ -88,7 +89,7 @@ class AwsClients:
         self._clock = clock
         self._blocking: BlockingCalls | None = None
         self._keys: CredentialsSource | None = None
-        self._transport: AiohttpTransport | None = None
+        self._transport: PooledTransport | None = None
         self._made: _Made | None = None
         self._exports: ExportsClient | None = None
 
@@ -120,7 +121,7 @@ class AwsClients:
         self._keys = keys = CredentialsSource(
             session.credentials, time, call=session.credentials_call, deadline_s=deadline_s
         )
-        self._transport = transport = AiohttpTransport(
+        self._transport = transport = PooledTransport(
             tls=made.tls,
             connections_max=settings.pool_connections_max,
             connect_timeout_s=settings.connect_timeout_s,
@@ -148,9 +149,7 @@ class AwsClients:
             )
 
         self.dynamodb = DynamoDbClient(
-            client=made.dynamodb,
-            wire=wire("dynamodb", made.dynamodb.meta.endpoint_url, settings.dynamodb_endpoint),
-            control=control,
+            wire=wire("dynamodb", made.dynamodb.meta.endpoint_url, settings.dynamodb_endpoint)
         )
         self.streams = StreamsClient(
             client=made.streams,

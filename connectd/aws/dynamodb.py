@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from connectd.aws.control import ControlPlane
 from connectd.aws.errors import Call
 from connectd.aws.transport import RawResponse
 from connectd.aws.wire import JsonWire
-from connectd.errors import InvariantError
+from connectd.errors import InvariantError, TransientNetworkError
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient as BotoDynamoDb
     from mypy_boto3_dynamodb.type_defs import TableDescriptionTypeDef
 
 SEGMENTS_MAX = 1_000_000
 
 _SCAN_TARGET = "DynamoDB_20120810.Scan"
+_DESCRIBE_TABLE_TARGET = "DynamoDB_20120810.DescribeTable"
 _GET_ITEM_TARGET = "DynamoDB_20120810.GetItem"
 
 
@@ -57,10 +56,8 @@ class TableDescription:
 class DynamoDbClient:
     """Reads tables. Shared by all jobs of the process; holds no state of its own."""
 
-    def __init__(self, *, client: BotoDynamoDb, wire: JsonWire, control: ControlPlane) -> None:
-        self._client = client
+    def __init__(self, *, wire: JsonWire) -> None:
         self._wire = wire
-        self._control = control
 
     async def scan(
         self,
@@ -114,13 +111,25 @@ class DynamoDbClient:
         )
 
     async def describe_table(self, table: str) -> TableDescription:
-        """What the table is now. Raises as ``scan`` does."""
-        answer = await self._control.call(
-            Call("dynamodb:DescribeTable", f"table {table}"),
-            self._client.describe_table,
-            TableName=table,
+        """What the table is now. Raises as ``scan`` does.
+
+        Over the wire and not through boto3, which takes ten times the processor time: every table
+        is asked about in every round of discovery.
+        """
+        call = Call("dynamodb:DescribeTable", f"table {table}")
+        answer = await self._wire.call(
+            call,
+            target=_DESCRIBE_TABLE_TARGET,
+            method="describe_table",
+            parameters={"TableName": table},
+            body=b'{"TableName":%b}' % orjson.dumps(table),
         )
-        return parse_table(answer["Table"])
+        try:
+            return parse_table(orjson.loads(answer.body)["Table"])
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise TransientNetworkError(
+                f"{call}: the answer is no description of a table ({error!r})"
+            ) from error
 
 
 def scan_body(
@@ -154,7 +163,7 @@ def scan_body(
 
 
 def parse_table(table: TableDescriptionTypeDef) -> TableDescription:
-    """boto3's answer as ours. Emulators leave out much; what is missing counts as absent."""
+    """The answer as ours. Emulators leave out much; what is missing counts as absent."""
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
     stream: Any = table.get("StreamSpecification", {})
     return TableDescription(

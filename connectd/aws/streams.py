@@ -93,8 +93,10 @@ class StreamsClient:
         self._control = control
         self._describe_bucket = describe_bucket
 
-    async def describe_stream(self, arn: str) -> StreamDescription:
+    async def describe_stream(self, arn: str, *, can_wait: bool = False) -> StreamDescription:
         """The stream and every one of its shards, however many pages that takes.
+
+        ``can_wait``: calls of others go first (``rate.TokenBucket``), which may take minutes.
 
         Raises ``StreamGoneError``, ``AccessDeniedError``, ``ThrottledError`` and
         ``TransientNetworkError``; a listing that does not end counts as the last.
@@ -103,7 +105,7 @@ class StreamsClient:
         shards: dict[str, Shard] = {}
         request: dict[str, Any] = {"StreamArn": arn, "Limit": _SHARDS_PER_PAGE}
         for _ in range(_PAGES_MAX):
-            await self._describe_bucket.take()
+            await self._describe_bucket.take(can_wait=can_wait)
             answer = await self._control.call(call, self._client.describe_stream, **request)
             page = answer["StreamDescription"]
             for listed in page.get("Shards", ()):

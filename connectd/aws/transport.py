@@ -1,8 +1,9 @@
 """HTTP for the data plane: pooled connections, a deadline, a checksum, raw bytes.
 
-Everything above sees ``HttpTransport`` only, so that another client can take aiohttp's place
-(an idle poll spends most of its CPU time in here). Bodies are never compressed: unpacking a page
-costs more than receiving it, except on links that are slow or paid by the byte.
+Everything above sees ``HttpTransport`` only. ``pooled_transport`` is the one in use (an idle poll
+spends most of its CPU time in there); ``AiohttpTransport`` here serves where there is a proxy, and
+is what the other one is held against. Bodies are never compressed: unpacking a page costs more
+than receiving it, except on links that are slow or paid by the byte.
 
 A connection that the other side has closed in the meantime is noticed on use; the request is then
 sent once more, which is harmless because the data plane only reads. All other failures reach the
@@ -27,11 +28,8 @@ from botocore.utils import get_environ_proxies
 from yarl import URL
 
 from connectd.aws.errors import Call, translate
+from connectd.aws.http_connection import BODY_BYTES_MAX
 from connectd.errors import ConfigError, InvariantError, TransientNetworkError
-
-# A page holds 1 MB of item data. Names of types, quotes and escapes blow that up to about 9 MB
-# (one-letter attributes of NULL), two images in a stream record to twice as much.
-BODY_BYTES_MAX = 32 * 1024 * 1024
 
 # Longer than the longest pause between two polls of a shard, shorter than what servers allow.
 _KEEPALIVE_S = 20.0

@@ -76,9 +76,10 @@ STREAM_KEYS: Final = (
     ConfigKey(
         "stream.poll.interval.max.ms",
         _LONG,
-        "Longest wait between two reads of a shard without new records; the wait doubles up to it.",
+        "Longest wait between two reads of a shard without new records; the wait is a tenth of the "
+        "time since the last ones, up to this.",
         _LOW,
-        2_000,
+        5_000,
         "Stream",
         5,
         Width.SHORT,

@@ -11,13 +11,17 @@ what a change means.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final, NoReturn
 
 import structlog
 
 from connectd.aio.backoff import Backoff, retry
 from connectd.aio.clock import Clock
+from connectd.aws.session import CONTROL_PLANE_CALLS_MAX
 from connectd.connectors.dynamodb.config import DynamoDbConfig
 from connectd.connectors.dynamodb.source_api import SourceApi, TableDescription
 from connectd.errors import (
@@ -33,6 +37,15 @@ _VIEW_TYPES = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
 
 _DESCRIBE = Backoff(initial_s=0.2, max_s=2.0, attempts_max=3)
 """Within a round; what still fails then keeps its verdict until the next round."""
+
+
+_JUDGED_AT_ONCE: Final = CONTROL_PLANE_CALLS_MAX
+"""Tables that are described at the same time: one after the other, a thousand would take as many
+times as long as an answer does."""
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
 def stream_problem(description: TableDescription) -> str | None:
@@ -87,9 +100,9 @@ class TableDiscovery:
         verdicts: dict[str, str | None] = {}
         uncertain: dict[str, str] = {}
         refused: list[AccessDeniedError | InvalidRequestError] = []
-        for table in candidates:
+        for table, judged in zip(candidates, await self._judge_all(candidates), strict=True):
             try:
-                verdicts[table] = await self._judge(table)
+                verdicts[table] = judged()
             except (AccessDeniedError, InvalidRequestError) as error:
                 refused.append(error)
                 verdicts[table] = str(error)
@@ -119,6 +132,20 @@ class TableDiscovery:
         return await self._api.tagging.tables_by_tags(
             [(tags.env_key, [tags.env_value]), (tags.ingestion_key, [])]
         )
+
+    async def _judge_all(self, tables: Sequence[str]) -> list[Callable[[], str | None]]:
+        """For each table a call that tells its verdict, or raises why there is none."""
+        places = asyncio.Semaphore(_JUDGED_AT_ONCE)
+
+        async def judged(table: str) -> Callable[[], str | None]:
+            async with places:
+                try:
+                    verdict = await self._judge(table)
+                except (AccessDeniedError, InvalidRequestError, RetriableError) as error:
+                    return functools.partial(_raise, error)
+            return lambda: verdict
+
+        return await asyncio.gather(*map(judged, tables))
 
     async def _judge(self, table: str) -> str | None:
         """The reason to skip a table; None: it is accepted."""

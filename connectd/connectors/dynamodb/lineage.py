@@ -161,6 +161,29 @@ def plan_reading(
     return planner.plan()
 
 
+def readable_unlisted(
+    positions: Positions, *, now_ms: int, windows: Windows
+) -> tuple[ShardPosition, ...]:
+    """What may be read on before there is a listing: nothing that it could show would matter.
+
+    That is a position fresh enough to be trusted whether its shard is listed or not, whose parent
+    is none, is sealed, or, because the shard itself has been begun, must have been.
+    """
+    found = []
+    for position in positions.values():
+        parent = positions.get(position.parent_shard_id or "")
+        if position.is_sealed or (parent is not None and not parent.is_sealed):
+            continue
+        is_root = position.parent_shard_id is None or parent is not None
+        if position.kind is PositionKind.TRIM_HORIZON and not is_root:
+            continue
+        if parent is not None and position.is_sentinel:
+            position = position.known_good_at(parent.position_ms)
+        if gap_of_age(position, is_listed=False, now_ms=now_ms, windows=windows) is None:
+            found.append(position)
+    return tuple(found)
+
+
 def gap_of_age(
     position: ShardPosition, *, is_listed: bool, now_ms: int, windows: Windows
 ) -> Gap | None:

@@ -11,7 +11,7 @@ not over before that is over too (``settle_after``), over the end of this proces
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -40,7 +40,10 @@ class ScanLedger:
         stored: Mapping[int, SegmentPosition],
         *,
         engine: str,
+        baseline: Callable[[], Awaitable[object]],
     ) -> None:
+        """``baseline`` returns once it is durable where the stream stands: no end before that."""
+        self._baseline = baseline
         assert state.total_segments is not None
         self.state = state
         self._scope = scope
@@ -137,12 +140,19 @@ class ScanLedger:
     async def finish(self) -> TableState:
         """Make the end durable, which that of all segments must be, and forget the segments."""
         await self._settle()
+        await self._wait_for_baseline()
         queue, table = self._scope.queue, self._scope.table
         finished = self.finished_state(self._items)
         await queue.commit(table_partition(table), finished.to_offset())
         for segment in self._positions:
             queue.put(Seal(segment_partition(table, segment), REMOVED))
         return finished
+
+    async def _wait_for_baseline(self) -> None:
+        progress, note = self._scope.progress, self._scope.progress.note
+        progress.note = "all is scanned; the list of the stream's shards is waited for"
+        await self._baseline()
+        progress.note = note
 
     async def _settle(self) -> None:
         left_s = self._settled_s - self._scope.clock.monotonic()

@@ -11,7 +11,7 @@ started, as long as no driver has ever got so far that Spark was there. The tabl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -142,6 +142,9 @@ async def turn_of(scope: TableScope, choice: EngineChoice) -> AsyncIterator[Turn
         yield turn
 
 
+Baseline = Callable[[], Awaitable[object]]
+
+
 async def scan_table(
     scope: TableScope,
     description: TableDescription,
@@ -150,8 +153,11 @@ async def scan_table(
     stored: Mapping[int, SegmentPosition],
     choice: EngineChoice,
     turn: Turn | None,
+    baseline: Baseline,
 ) -> TableState:
     """Scan what is left, from a durable RUNNING state to a durable FINISHED one.
+
+    ``baseline`` returns once it is durable where the stream stands, which the end waits for.
 
     Raises:
         FatalTaskError: the table cannot be scanned (further).
@@ -164,10 +170,11 @@ async def scan_table(
         segments=state.total_segments,
     )
     if choice.is_export:
-        return await _read_export(scope, description, plan, state, stored, choice)
+        return await _read_export(scope, description, plan, state, stored, choice, baseline)
     hand_off = choice.hand_off
     on_spark = hand_off is not None and turn is not None
-    ledger = ScanLedger(scope, state, stored, engine="spark" if on_spark else "daemon")
+    engine = "spark" if on_spark else "daemon"
+    ledger = ScanLedger(scope, state, stored, engine=engine, baseline=baseline)
     if hand_off is not None and turn is not None:
         job = make_job(scope, hand_off, description, plan, state)
         spark = SparkScan(
@@ -217,11 +224,12 @@ async def _read_export(
     state: TableState,
     stored: Mapping[int, SegmentPosition],
     choice: EngineChoice,
+    baseline: Baseline,
 ) -> TableState:
     """Wait for an export, and have it read."""
     export = await export_sync.complete_export(scope, description, state)
     hand_off, files = choice.hand_off, export.files
-    ledger = ScanLedger(scope, export.state, stored, engine="export")
+    ledger = ScanLedger(scope, export.state, stored, engine="export", baseline=baseline)
 
     async def read_here() -> TableState:
         _show_instead(scope, ledger, choice)
@@ -245,7 +253,7 @@ async def _read_export(
     async with turn_of(scope, replace(choice, is_export=False)) as turn:
         assert turn is not None
         scope.progress.enter("INIT_SYNC")
-        ledger = ScanLedger(scope, export.state, stored, engine="export")
+        ledger = ScanLedger(scope, export.state, stored, engine="export", baseline=baseline)
         finished = await _on_spark(SparkScan(scope, ledger, hand_off, turn, job_for), choice)
     if isinstance(finished, TableState):
         return finished

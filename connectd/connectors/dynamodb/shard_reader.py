@@ -59,6 +59,12 @@ TIP_PAGES: Final = 10
 _TRIMS_MAX: Final = 5
 """Refusals in a row, each at the horizon, that are put down to trimming that is under way."""
 
+QUIET_SHARE: Final = 0.1
+"""A shard without new records is read again after this share of the time since the last ones: what
+comes once a second is seen at the shortest interval, what comes once an hour costs little."""
+
+_QUIET_AT_FIRST_S: Final = 10.0
+
 _FULL_PAGE_BYTES: Final = 900_000
 """A body of this size is a page that ended at the limit of 1 MB: there is more."""
 
@@ -98,7 +104,7 @@ class ReadingRules:
 
 
 class ShardReader:
-    """Reads one shard; see the module's docstring. ``position`` is that after what was emitted."""
+    """Reads one shard; see the module's docstring."""
 
     def __init__(
         self,
@@ -107,18 +113,20 @@ class ShardReader:
         position: ShardPosition,
         *,
         is_durable: bool,
-        is_closed: bool,
+        is_closed: bool | None,
         iterator: str | None = None,
     ) -> None:
-        """``is_durable``: the position is stored. ``is_closed``: the shard will not grow.
+        """``is_durable``: the position is stored. ``iterator``: one at the position, for LATEST.
 
-        ``iterator``: one that stands at the position, for LATEST.
+        ``is_closed``: the shard will not grow; None, as long as nobody has looked. To be set when
+        somebody has.
         """
-        self.position = position
+        self._position = position
+        self._tip_ms: int | None = None  # when the position was last seen to be the tip
+        self.is_closed = is_closed
         self._scope = scope
         self._rules = rules
         self._is_durable = is_durable
-        self._is_closed = is_closed
         self._iterator = iterator
         self._partition = shard_partition(scope.table, position.shard_id)
         self._what = f"shard {position.shard_id}"
@@ -126,11 +134,21 @@ class ShardReader:
         self._drop_until_ms = self._drop_bound()
         self._from_horizon = False
         self._is_page_full = False
+        self._is_behind = False  # a full page will tell
         self._empty_pages = self._trims = self._failures = 0
-        self._idle_s = self._settings.poll_interval_s
         self._emitted_s = scope.clock.monotonic()
+        # Nothing is known of it: thousands that begin together must not all be in a hurry.
+        self._quiet_since_s = self._emitted_s - _QUIET_AT_FIRST_S
         self._progress = ShardProgress(started_s=self._emitted_s)
         self.has_read = False
+
+    @property
+    def position(self) -> ShardPosition:
+        """That after what was emitted."""
+        if self._tip_ms is not None:  # made here, since most polls find nothing and nobody asks
+            self._position = self._position.known_good_at(self._tip_ms)
+            self._tip_ms = None
+        return self._position
 
     async def run(self, wait_s: float = 0.0) -> ReaderOutcome:
         """Read to the end of the shard, or to what ends it otherwise; begins after a wait.
@@ -176,29 +194,48 @@ class ShardReader:
 
     async def _read_page(self) -> RecordsPage:
         """One page, emitted."""
-        async with self._scope.queue.place() as place:
-            async with self._scope.scheduler.slot():
-                if self._iterator is None:
-                    self._iterator = await self._open()
-                response = await self._scope.api.streams.get_records(
-                    self._iterator, self._settings.page_limit
-                )
-            self._scope.time.observe(response.date_s)
-            try:
-                page = decode_records_page(response.body)
-            except ConvertError as error:
-                raise TransientNetworkError(str(error)) from error
-            self._is_page_full = (
-                len(page.records) >= self._settings.page_limit
-                or len(response.body) >= _FULL_PAGE_BYTES
-            )
-            self._on_success(page)
-            unseen = self._unseen(page.records)
-            if unseen:
-                place.fill(self._batch(unseen))
-            elif self._is_heartbeat_due():
-                self._scope.queue.put(self._emission(()))
+        queue = self._scope.queue
+        if self._is_behind:
+            async with queue.place() as place:
+                page, found = await self._fetch()
+                if found is not None and len(found.payload) > 0:
+                    place.fill(found)
+                elif found is not None:
+                    queue.put(found)
+        else:
+            if not queue.has_room:
+                await queue.room()
+            page, found = await self._fetch()
+            if found is not None and self._is_page_full and len(found.payload) > 0:
+                queue.put_surprise(found)
+            elif found is not None:
+                queue.put_short(found)
+        # Back to the short lane only when nothing is left in the long one: it would be overtaken.
+        self._is_behind = self._is_page_full or (self._is_behind and bool(self._progress.unacked))
         return page
+
+    async def _fetch(self) -> tuple[RecordsPage, RecordBatch | None]:
+        """A page, and what is to be emitted of it, if anything is."""
+        scope = self._scope
+        async with scope.scheduler.slot():
+            if self._iterator is None:
+                self._iterator = await self._open()
+            response = await scope.api.streams.get_records(
+                self._iterator, self._settings.page_limit
+            )
+        scope.time.observe(response.date_s)
+        try:
+            page = decode_records_page(response.body)
+        except ConvertError as error:
+            raise TransientNetworkError(str(error)) from error
+        self._is_page_full = (
+            len(page.records) >= self._settings.page_limit or len(response.body) >= _FULL_PAGE_BYTES
+        )
+        self._on_success(page)
+        unseen = self._unseen(page.records) if page.records else ()
+        if unseen:
+            return page, self._batch(unseen)
+        return page, self._emission(()) if self._is_heartbeat_due() else None
 
     async def _open(self) -> str:
         position = self.position
@@ -225,8 +262,8 @@ class ShardReader:
         self._empty_pages += 1
         self._progress.behind_s = 0.0
         # A closed shard has no tip: what came after it is in its children.
-        if self._empty_pages >= TIP_PAGES and not self._is_closed:
-            self.position = self.position.known_good_at(self._scope.time.now_ms())
+        if self._empty_pages >= TIP_PAGES and self.is_closed is False:
+            self._tip_ms = self._scope.time.now_ms()
 
     def _age_s(self, record: StreamRecord) -> float:
         return max(0.0, self._scope.time.now_ms() / 1000 - record.created_s)
@@ -234,13 +271,12 @@ class ShardReader:
     def _pause_after(self, page: RecordsPage) -> float:
         interval_s = self._settings.poll_interval_s
         if page.records:
-            self._idle_s = interval_s
-            return 0.0 if self._is_page_full or self._is_closed else interval_s
-        if self._is_closed:
+            self._quiet_since_s = self._scope.clock.monotonic()
+            return 0.0 if self._is_page_full or self.is_closed else interval_s
+        if self.is_closed:
             return interval_s
-        pause_s = self._idle_s
-        self._idle_s = min(self._idle_s * 2, self._settings.poll_interval_max_s)
-        return pause_s
+        quiet_s = self._scope.clock.monotonic() - self._quiet_since_s
+        return max(interval_s, min(quiet_s * QUIET_SHARE, self._settings.poll_interval_max_s))
 
     def _on_trimmed(self, error: TrimmedDataError) -> Gap | None:
         """Whether the refusal is a gap; if not, reading goes on at the horizon."""
@@ -273,7 +309,7 @@ class ShardReader:
         """The emission for records not delivered before; what is not wanted is left out."""
         before = self.position
         last = records[-1]
-        self.position = _behind(before, last.sequence_number, last.created_s)
+        self._position = _behind(before, last.sequence_number, last.created_s)
         return self._emission(
             self._wanted(records),
             lambda number, created_s: _behind(before, number, created_s).to_offset(),
@@ -315,7 +351,7 @@ class ShardReader:
         # The position says sealed only once that is durable: children wait for it.
         sealed = self.position.sealed()
         await self._scope.queue.commit(self._partition, sealed.to_offset())
-        self.position = sealed
+        self._position = sealed
 
     # -- which records --------------------------------------------------------------------------
 

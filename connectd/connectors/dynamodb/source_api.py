@@ -62,8 +62,8 @@ class TablesApi(Protocol):
 class StreamsApi(Protocol):
     """Table streams, their shards and records."""
 
-    async def describe_stream(self, arn: str) -> StreamDescription:
-        """The stream and all of its shards."""
+    async def describe_stream(self, arn: str, *, can_wait: bool = False) -> StreamDescription:
+        """The stream and all of its shards; ``can_wait``: others go first."""
         ...
 
     async def shard_iterator(

@@ -1,8 +1,13 @@
 """SYNC: follows a table's stream, all lineages in parallel, parents before children.
 
-Level-triggered: on every event (a reader has ended, a look at the stream is due) the plan is made
+Level-triggered: on every event (a reader has ended, a look at the stream is over) the plan is made
 anew from listing and positions (``lineage``), and what it lacks is started. Readers are jobs of
 this room's group; one that must retry retries by itself, one that fails for good fails the table.
+
+AWS allows ten listings per second and account, so that those of a thousand tables take minutes.
+Nobody waits for that who need not: shards that were begun are read on at once
+(``lineage.readable_unlisted``), and looks at the stream are a job beside everything else. One that
+only waits for its turn gives way to an urgent one.
 
 When the stream has come to its ending (``stream_watch``) what is left of it is read first, then
 ``run`` ends: the less is lost, the less a resync cannot repair (deletions).
@@ -36,7 +41,7 @@ from connectd.connectors.dynamodb.shard_reader import (
     ShardReader,
 )
 from connectd.connectors.dynamodb.stored_table import shard_partition
-from connectd.connectors.dynamodb.stream_watch import StreamWatch
+from connectd.connectors.dynamodb.stream_watch import Listed, StreamWatch
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.model.record import Seal
 
@@ -77,14 +82,21 @@ class StreamSync:
         *,
         on_gap: Callable[[Gap], GapDecision],
         iterators: Mapping[str, str] | None = None,
+        listed: Listed | None = None,
     ) -> None:
-        """``positions`` are durable and not empty. ``iterators`` stand at LATEST positions."""
+        """``positions`` are durable and not empty. ``iterators`` stand at LATEST positions.
+
+        ``listed``: what the stream was found to have a moment ago.
+        """
         self._scope = scope
         self._rules = rules
         self._on_gap = on_gap
         self._iterators = dict(iterators or {})
         self._positions = dict(positions)
-        self._watch = StreamWatch(scope, arn)
+        self._watch = StreamWatch(scope, arn, listed)
+        self._look_job: str | None = None  # the one under way
+        self._looks_begun = 0
+        self._is_urgent_look = False
         self._readers: dict[str, ShardReader] = {}
         self._readers_started = 0
         self._sealed_here: set[str] = set()
@@ -104,11 +116,12 @@ class StreamSync:
             FatalTaskError: a reader cannot go on, or ``on_gap`` raised.
         """
         try:
+            self._read_on()
             while True:
-                await self._watch.look()
                 end = self._perform()
                 if end is not None:
                     return end
+                await self._begin_look()
                 await self._wait()
                 end = await self._settle_outcomes()
                 if end is not None:
@@ -127,6 +140,34 @@ class StreamSync:
 
     # -- planning and performing ----------------------------------------------------------------
 
+    def _read_on(self) -> None:
+        """Start what needs no listing; one is urgent if that is not all that is left to read."""
+        readable = lineage.readable_unlisted(
+            self._positions, now_ms=self._scope.time.now_ms(), windows=self._rules.windows
+        )
+        for position in readable:
+            self._start_reader(position)
+        unblocked = lineage.frontier(self._positions)
+        self._watch.is_urgent = any(each.shard_id not in self._readers for each in unblocked)
+
+    async def _begin_look(self) -> None:
+        watch = self._watch
+        if not watch.is_due:
+            return
+        if self._look_job is not None:
+            if self._is_urgent_look or not watch.is_urgent:
+                return
+            await self._jobs.cancel(self._look_job)
+        self._looks_begun += 1
+        self._look_job = f"look-{self._looks_begun}"
+        self._is_urgent_look = watch.is_urgent
+        self._jobs.spawn(self._look_job, self._look())
+
+    async def _look(self) -> None:
+        await self._watch.look()
+        self._look_job = None
+        self._wake.set()
+
     def _perform(self) -> SyncEnd | None:
         """Make the plan and start what it lacks; returns the end if there is one."""
         watch = self._watch
@@ -134,6 +175,8 @@ class StreamSync:
             return self._finish()
         if watch.listing is None:
             return None
+        for shard_id, reader in self._readers.items():
+            reader.is_closed = shard_id in watch.closed
         plan = self._plan()
         while gaps := [*plan.gaps, *self._gaps_of_orphans(plan)]:
             end = self._on_gaps(gaps)
@@ -173,7 +216,7 @@ class StreamSync:
             self._rules,
             position,
             is_durable=shard_id in self._positions,
-            is_closed=shard_id in self._watch.closed,
+            is_closed=shard_id in self._watch.closed if self._watch.listing else None,
             iterator=self._iterators.pop(shard_id, None),
         )
         self._readers[shard_id] = reader
@@ -221,8 +264,10 @@ class StreamSync:
     # -- waiting and settling -------------------------------------------------------------------
 
     async def _wait(self) -> None:
-        """Until a reader has ended or a look is due."""
-        wait_s = max(_WAIT_MIN_S, self._watch.due_s - self._scope.clock.monotonic())
+        """Until a reader has ended, a look is over, or one is due."""
+        wait_s = None
+        if self._look_job is None:
+            wait_s = max(_WAIT_MIN_S, self._watch.due_s - self._scope.clock.monotonic())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), wait_s)
         self._wake.clear()

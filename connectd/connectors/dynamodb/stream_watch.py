@@ -3,7 +3,8 @@
 Listings cost (ten calls per second and account), so they are made when something calls for one:
 a shard has ended whose children have not been seen (field case S01: again and again until they
 are), a shard of unknown parentage; and else at the describe interval, together with a look at the
-table itself.
+table itself. The former are urgent. The latter can wait until other tables have what they need,
+with thousands of tables for much longer than the interval.
 
 A stream comes to its *ending* when its table has another one (disabled and enabled again, or the
 table made anew) or is deleted. It stays readable for a while and is drained by ``stream_sync``,
@@ -12,6 +13,7 @@ which owns this watch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -35,15 +37,25 @@ visible before the other, and nothing else tells that there are two."""
 _RELIST: Final = Backoff(initial_s=0.5, max_s=30.0)
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A listing, and when it was made (monotonic)."""
+
+    stream: StreamDescription
+    at_s: float
+
+
 class StreamWatch:
     """See the module's docstring. Attributes are read by the owner, changed here only.
 
     ``listing`` is the last one that succeeded; ``listings`` counts them. ``closed`` are shards that
-    will not grow.
+    will not grow. ``is_urgent``: something is waiting for the next listing.
     """
 
-    def __init__(self, scope: TableScope, arn: str) -> None:
+    def __init__(self, scope: TableScope, arn: str, first: Listed | None = None) -> None:
+        """``first``: a listing that was made already."""
         self.arn = arn
+        self.is_urgent = False
         self.listing: StreamDescription | None = None
         self.listings = 0
         self.closed: frozenset[str] = frozenset()
@@ -58,6 +70,13 @@ class StreamWatch:
         self._relists = 0
         self._scheduled_at_listing = 0
         self._leaves: frozenset[str] = frozenset()
+        if first is not None:
+            self._accept(first)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a look is due now."""
+        return self._scope.clock.monotonic() >= self.due_s
 
     @property
     def due_s(self) -> float:
@@ -78,35 +97,42 @@ class StreamWatch:
             await self._look_at_table()
         is_due = now >= self._listing_due_s or now >= min(self._follow_ups, default=now + 1)
         if is_due and not self.is_gone:
-            await self.list_shards()
+            await self.list_shards(can_wait=not self.is_urgent)
 
     def on_sealed(self) -> None:
         """A shard has ended; its children are expected."""
         now = self._scope.clock.monotonic()
         self._follow_ups = [now + after_s for after_s in FOLLOW_UPS_S]
+        if self.listing is None:
+            self.is_urgent = True  # otherwise a plan tells whether they are known already
 
-    async def list_shards(self) -> None:
-        """A new listing, now; raises as ``look`` does."""
+    async def list_shards(self, *, can_wait: bool = False) -> None:
+        """A new listing, now or when those who cannot wait have theirs; raises as ``look``."""
         scope = self._scope
         try:
             listing = await scope.insist(
-                "listing shards", lambda: scope.api.streams.describe_stream(self.arn)
+                "listing shards",
+                lambda: scope.api.streams.describe_stream(self.arn, can_wait=can_wait),
             )
         except StreamGoneError as error:
             await self._on_denied(error)
             return
         self._gone_tries = 0
-        now = scope.clock.monotonic()
-        self._follow_ups = [due_s for due_s in self._follow_ups if due_s > now]
-        self.listing = listing
-        self.listings += 1
-        self.parents = {shard.shard_id: shard.parent_shard_id for shard in listing.shards}
-        self.closed = frozenset(
-            shard.shard_id for shard in listing.shards if shard.ending_sequence_number is not None
-        )
-        self._listing_due_s = now + scope.config.stream.describe_interval_s
+        self.is_urgent = False
+        self._accept(Listed(listing, scope.clock.monotonic()))
         if listing.status in ("DISABLING", "DISABLED") and self.ending is None:
             await self._look_at_table()
+
+    def _accept(self, listed: Listed) -> None:
+        shards = listed.stream.shards
+        self._follow_ups = [due_s for due_s in self._follow_ups if due_s > listed.at_s]
+        self.listing = listed.stream
+        self.listings += 1
+        self.parents = {shard.shard_id: shard.parent_shard_id for shard in shards}
+        self.closed = frozenset(
+            shard.shard_id for shard in shards if shard.ending_sequence_number is not None
+        )
+        self._listing_due_s = listed.at_s + self._scope.config.stream.describe_interval_s
 
     def schedule(self, plan: Plan) -> None:
         """Let a plan call for another listing."""
@@ -118,6 +144,7 @@ class StreamWatch:
             self._relists = 0
             return
         now = self._scope.clock.monotonic()
+        self.is_urgent = True
         if has_new_leaf:
             self._relists = 0
             self._listing_due_s = now

@@ -3,8 +3,8 @@
 The phase machine is ``phases``; what each phase does:
 
 * DISCOVERY: describe the table, read what is stored, decide what comes first (``opening``).
-* INIT_SYNC: wait for the start delay, make the state and the stream's baseline durable,
-  ``scanning``.
+* INIT_SYNC: wait for the start delay, make the state durable, then ``scanning``, and beside it
+  the stream's baseline.
 * SYNC: ``stream_sync``, until a gap.
 * RESYNC: close the gap with incremental exports (``export_catch_up``), where they can; or make the
   start of another scan durable, before anything of the old state is given up.
@@ -18,6 +18,7 @@ two writes finds the old picture, or one that is completed; never half a picture
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.clock import iso_instant
+from connectd.aio.jobs import JobGroup
 from connectd.connectors.dynamodb import (
     export_catch_up,
     export_sync,
@@ -53,7 +55,9 @@ from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.connectors.dynamodb.service_time import ask_time
 from connectd.connectors.dynamodb.shard_reader import ReadingRules
 from connectd.connectors.dynamodb.source_api import StreamDescription, TableDescription
+from connectd.connectors.dynamodb.spark_engine import Turn
 from connectd.connectors.dynamodb.stream_sync import StreamSync, SyncEnd
+from connectd.connectors.dynamodb.stream_watch import Listed
 from connectd.connectors.dynamodb.table_scope import TableScope
 from connectd.errors import (
     FatalTaskError,
@@ -95,6 +99,7 @@ class TableJob:
         self._segments: Mapping[int, SegmentPosition] = {}
         self._positions: dict[str, ShardPosition] = {}
         self._iterators: dict[str, str] = {}
+        self._listed: Listed | None = None  # the last one, until the stream is followed
         self._is_delayed = False
         self._gap: Gap | None = None  # the last one
 
@@ -254,16 +259,50 @@ class TableJob:
             scope.progress.enter("INIT_SYNC")
             scope.progress.items_estimated = description.item_count
             await self._commit_state(state)
-            await self._lay_baseline()
-            try:
-                self._state = await scanning.scan_table(
-                    scope, description, self._require_plan(), state, self._segments, choice, turn
-                )
-            except FatalTaskError as error:
-                await lost_table.look(scope, state, error)
-                raise
+            await self._scan(description, state, choice, turn)
         self._segments = {}
         self._enter(PhaseEvent.SCAN_FINISHED)
+
+    async def _scan(
+        self,
+        description: TableDescription,
+        state: TableState,
+        choice: scanning.EngineChoice,
+        turn: Turn | None,
+    ) -> None:
+        """Scan, and meanwhile remember where the stream stands; the end of the scan waits for it.
+
+        The stream keeps for a day what is made from the start of the scan on, and that start is
+        durable. So its shards need not be listed before the first page, only long before the day
+        is over (if not, their positions are too old to be trusted). Which matters: the listings of
+        a thousand tables take minutes, in which the tables are scanned.
+        """
+        is_laid = asyncio.Event()
+
+        async def lay() -> None:
+            await self._lay_baseline()
+            is_laid.set()
+
+        async def scan() -> None:
+            self._state = await scanning.scan_table(
+                self._scope,
+                description,
+                self._require_plan(),
+                state,
+                self._segments,
+                choice,
+                turn,
+                baseline=is_laid.wait,
+            )
+
+        jobs = JobGroup(f"{self._scope.table}/init-sync")
+        jobs.spawn("baseline", lay())
+        jobs.spawn("scan", scan())
+        try:
+            await jobs.complete()
+        except FatalTaskError as error:
+            await lost_table.look(self._scope, state, error)
+            raise
 
     def _new_scan(
         self,
@@ -299,7 +338,7 @@ class TableJob:
         await self._scope.clock.sleep(delay_s)
 
     async def _lay_baseline(self) -> None:
-        """Remember where the stream stands before the first page is read."""
+        """Remember where the stream stood when the scan began."""
         state = self._require_state()
         listing = await self._list(self._arn(state))
         baseline = lineage.Baseline(listing.arn, state.init_sync_start_ms, state.init_sync_start_ms)
@@ -329,11 +368,19 @@ class TableJob:
             rules,
             on_gap=self._on_stream_gap,
             iterators=self._iterators,
+            listed=self._listed if self._is_listed_lately() else None,
         )
-        self._iterators = {}
+        self._iterators, self._listed = {}, None
         end = await sync.run()
         self._positions = dict(sync.positions)
         await self._apply(end)
+
+    def _is_listed_lately(self) -> bool:
+        """Whether the last listing is as good as one that would be made now."""
+        if self._listed is None:
+            return False
+        age_s = self._scope.clock.monotonic() - self._listed.at_s
+        return age_s < self._scope.config.stream.describe_interval_s
 
     # -- gaps -----------------------------------------------------------------------------------
 
@@ -505,6 +552,7 @@ class TableJob:
             )
             if listing.shards and (not hidden or tries >= _LISTINGS_MAX):
                 scope.clear_trouble("listing shards")
+                self._listed = Listed(listing, scope.clock.monotonic())
                 return listing
             tries += 1
             problem = f"it hides shard {min(hidden)}" if hidden else "it has no shard"

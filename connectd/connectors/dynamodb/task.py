@@ -83,7 +83,7 @@ class DynamoDbSourceTask:
         await retry(context.offsets.refresh, clock=services.clock, policy=_REFRESH)
         self._pool = pool = services.resource(AwsClientPool)
         self._api = api = await pool.acquire(settings.aws)
-        self._queue = queue = EmissionQueue(settings.buffer_pages)
+        self._queue = queue = EmissionQueue(settings.buffer_pages, services.clock)
         self._jobs = JobGroup(
             f"{context.connector}-{context.task}/tables", on_failure=self._on_table_failure
         )

@@ -352,7 +352,7 @@ class Account:
             body["LastEvaluatedKey"] = found.key_json(page[-1])
         return self._answer(body)
 
-    async def describe_stream(self, arn: str) -> StreamDescription:
+    async def describe_stream(self, arn: str, *, can_wait: bool = False) -> StreamDescription:
         await self._call("DescribeStream", arn)
         stream = self._live_stream(arn)
         listed = []

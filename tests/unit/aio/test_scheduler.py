@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import uvloop
 
 from connectd.aio.jobs import JobGroup
 from connectd.aio.scheduler import PollScheduler
@@ -109,3 +110,17 @@ async def test_a_thousand_pollers_wait_on_one_timer() -> None:
     live = [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
     assert len(live) == 1
     assert await jobs.join(deadline_s=60.0)
+
+
+def test_waits_of_every_length_end_on_the_loop_of_production() -> None:
+    """uvloop hands out another kind of handle for what is due at once."""
+
+    async def scenario() -> None:
+        scheduler = PollScheduler()
+        async with asyncio.timeout(30):
+            await asyncio.gather(
+                *(scheduler.wait(delay_s) for delay_s in (0.1, 0.0004, 0.0, 0.05, 0.0002)),
+                scheduler.wait(0.0),
+            )
+
+    uvloop.run(scenario())

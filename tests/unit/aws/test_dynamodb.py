@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from connectd.aws.dynamodb import DynamoDbClient, KeyAttribute, parse_table, scan_body
 from connectd.aws.transport import HttpAnswer
-from connectd.errors import InvariantError
+from connectd.errors import InvariantError, TransientNetworkError
 from tests.unit.aws.doubles import ScriptedTransport, wire_over
 
 
@@ -88,7 +88,7 @@ def test_requests_that_cannot_be_meant_are_bugs(wrong: dict[str, int]) -> None:
 def test_a_page_is_returned_as_it_came() -> None:
     page = b'{"Count":1,"Items":[{"id":{"N":"1.0"}}]}'
     transport = ScriptedTransport(HttpAnswer(200, page, 9.0))
-    client = DynamoDbClient(client=None, wire=wire_over(transport), control=None)  # type: ignore[arg-type]
+    client = DynamoDbClient(wire=wire_over(transport))
     answer = asyncio.run(
         client.scan("orders", segment=0, total_segments=1, exclusive_start_key=None, limit=None)
     )
@@ -162,3 +162,28 @@ def test_on_demand_means_no_capacity_to_share() -> None:
         ProvisionedThroughput={"ReadCapacityUnits": 25},
     )
     assert table.read_capacity_units == 0
+
+
+def test_a_table_is_described_over_the_wire() -> None:
+    table = {
+        "TableName": "orders",
+        "TableArn": "arn:aws:dynamodb:eu-west-1:1:table/orders",
+        "TableStatus": "ACTIVE",
+        "CreationDateTime": 1.7145576e9,
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "ItemCount": 7,
+    }
+    transport = ScriptedTransport(HttpAnswer(200, json.dumps({"Table": table}).encode(), 9.0))
+    found = asyncio.run(DynamoDbClient(wire=wire_over(transport)).describe_table("orders"))
+    assert (found.name, found.item_count, found.stream_enabled) == ("orders", 7, False)
+    (sent,) = transport.sent
+    assert sent.headers["X-Amz-Target"] == "DynamoDB_20120810.DescribeTable"
+    assert json.loads(sent.body) == {"TableName": "orders"}
+
+
+@pytest.mark.parametrize("answer", [b"", b"[]", b"{}", b'{"Table":{}}', b'{"Table":null}'])
+def test_an_answer_that_describes_no_table_may_be_better_next_time(answer: bytes) -> None:
+    transport = ScriptedTransport(HttpAnswer(200, answer, 9.0))
+    with pytest.raises(TransientNetworkError, match="table orders: the answer is no description"):
+        asyncio.run(DynamoDbClient(wire=wire_over(transport)).describe_table("orders"))

@@ -59,3 +59,59 @@ def test_a_cancelled_wait_never_lets_more_pass() -> None:
     times = run_virtual(scenario())
     assert times[0] >= 0.2
     assert times[1] - times[0] >= 0.2 - 1e-9
+
+
+def test_what_can_wait_lets_others_pass_and_yet_gets_its_share() -> None:
+    async def scenario() -> list[str]:
+        bucket, order = TokenBucket(rate_per_s=5, clock=LoopClock()), []
+
+        async def caller(name: str, *, can_wait: bool) -> None:
+            await bucket.take(can_wait=can_wait)
+            order.append(name)
+
+        async with asyncio.timeout(100):
+            await asyncio.gather(
+                *(caller(f"patient {number}", can_wait=True) for number in range(4)),
+                *(caller(f"urgent {number}", can_wait=False) for number in range(7)),
+            )
+        assert bucket.waiting == 0
+        return order
+
+    order = run_virtual(scenario())
+    assert [name for name in order if name.startswith("urgent")] == [
+        f"urgent {number}" for number in range(7)
+    ], "in the order of asking"
+    assert [name for name in order if name.startswith("patient")] == [
+        f"patient {number}" for number in range(4)
+    ]
+    assert order.index("urgent 6") <= 9, "of four calls three are theirs"
+    assert order.index("patient 1") < 5, "none waits for ever"
+
+
+def test_an_urgent_call_passes_those_that_have_waited_for_long() -> None:
+    async def scenario() -> float:
+        bucket = TokenBucket(rate_per_s=5, clock=LoopClock())
+        waiting = [asyncio.create_task(bucket.take(can_wait=True)) for _ in range(10_000)]
+        await asyncio.sleep(60)
+        before_s = asyncio.get_running_loop().time()
+        await bucket.take()
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert bucket.waiting == 0
+        return asyncio.get_running_loop().time() - before_s
+
+    assert run_virtual(scenario()) <= 0.4 + 1e-9
+
+
+def test_a_cancelled_wait_does_not_hold_up_those_behind_it() -> None:
+    async def scenario() -> float:
+        bucket = TokenBucket(rate_per_s=1, clock=LoopClock())
+        await bucket.take()
+        first, second = (asyncio.create_task(bucket.take()) for _ in range(2))
+        await asyncio.sleep(0.5)
+        first.cancel()
+        await second
+        return asyncio.get_running_loop().time()
+
+    assert round(run_virtual(scenario()), 6) == 1.0

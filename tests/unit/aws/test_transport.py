@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,7 +18,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from connectd.aws import http_connection
 from connectd.aws import transport as transport_module
+from connectd.aws.pooled_transport import PooledTransport
 from connectd.aws.transport import AiohttpTransport, HttpAnswer, parse_date_s, tls_context
 from connectd.errors import ConfigError, ConnectdError, InvariantError, TransientNetworkError
 from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request
@@ -26,9 +29,19 @@ LOOPBACK = IPv4Address("127.0.0.1")
 HEADERS = {"X-Amz-Target": "DynamoDB_20120810.Scan", "Content-Type": "application/x-amz-json-1.0"}
 
 
+Transport = AiohttpTransport | PooledTransport
+_made: type[Transport] = PooledTransport
+
+
+@pytest.fixture(autouse=True, params=[AiohttpTransport, PooledTransport])
+def each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both promise the same; aiohttp serves where there is a proxy."""
+    monkeypatch.setattr(sys.modules[__name__], "_made", request.param)
+
+
 @asynccontextmanager
-async def opened(ca_bundle: str | None = None) -> AsyncIterator[AiohttpTransport]:
-    transport = AiohttpTransport(
+async def opened(ca_bundle: str | None = None) -> AsyncIterator[Transport]:
+    transport = _made(
         tls=tls_context(ca_bundle),
         connections_max=4,
         connect_timeout_s=5,
@@ -41,7 +54,7 @@ async def opened(ca_bundle: str | None = None) -> AsyncIterator[AiohttpTransport
         await transport.close()
 
 
-Use = Callable[[AiohttpTransport, LoopbackServer], Awaitable[object]]
+Use = Callable[[Transport, LoopbackServer], Awaitable[object]]
 
 
 def against(handler: Handler, use: Use) -> LoopbackServer:
@@ -56,7 +69,7 @@ def against(handler: Handler, use: Use) -> LoopbackServer:
 
 
 async def post(
-    transport: AiohttpTransport, url: str, body: bytes = b"{}", deadline_s: float = 5
+    transport: Transport, url: str, body: bytes = b"{}", deadline_s: float = 5
 ) -> HttpAnswer:
     return await transport.post(url + "/", dict(HEADERS), body, deadline_s=deadline_s, call=CALL)
 
@@ -71,7 +84,7 @@ def replying(reply: Reply) -> Handler:
 def failing(handler: Handler, *, said: str, deadline_s: float = 5) -> LoopbackServer:
     """The request must fail as a transient network error that says ``said``."""
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         with pytest.raises(TransientNetworkError, match=said):
             await post(transport, server.url, deadline_s=deadline_s)
 
@@ -88,7 +101,7 @@ def test_a_request_arrives_as_it_was_signed_and_the_answer_as_it_was_sent() -> N
         },
     )
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         answer = await post(transport, server.url, b'{"TableName":"t"}')
         assert answer == HttpAnswer(200, body, 1_714_557_600.0)
 
@@ -102,7 +115,7 @@ def test_a_request_arrives_as_it_was_signed_and_the_answer_as_it_was_sent() -> N
 
 
 def test_connections_are_kept_and_shared() -> None:
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         for _ in range(10):
             await post(transport, server.url)
 
@@ -123,7 +136,7 @@ def test_the_pool_is_bounded() -> None:
         busy -= 1
         return Reply()
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         await asyncio.gather(*(post(transport, server.url) for _ in range(30)))
 
     server = against(handler, use)
@@ -132,7 +145,7 @@ def test_the_pool_is_bounded() -> None:
 
 
 def test_an_error_answer_is_an_answer() -> None:
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         assert await post(transport, server.url) == HttpAnswer(500, b"oops", None)
 
     against(replying(Reply(b"oops", status=500)), use)
@@ -141,7 +154,7 @@ def test_an_error_answer_is_an_answer() -> None:
 def test_a_redirect_is_not_followed() -> None:
     reply = Reply(b"", status=307, headers={"Location": "http://127.0.0.1:1/"})
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         assert (await post(transport, server.url)).status == 307
 
     against(replying(reply), use)
@@ -160,7 +173,7 @@ def test_a_compressed_body_is_checked_and_passed_on_as_it_is() -> None:
     body = zlib.compress(b"{}")
     headers = {"Content-Encoding": "deflate", "x-amz-crc32": str(zlib.crc32(body))}
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         assert (await post(transport, server.url)).body == body
 
     against(replying(Reply(body, headers=headers)), use)
@@ -215,7 +228,7 @@ def test_a_connection_that_went_stale_is_replaced_once() -> None:
 
     server_requests: list[Request] = []
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         assert (await post(transport, server.url)).status == 200
         assert (await post(transport, server.url, b"second")).status == 200
 
@@ -301,6 +314,7 @@ def test_certificates_are_verified_against_the_bundle(self_signed: Path) -> None
 @pytest.mark.parametrize("has_length", [True, False], ids=["announced", "chunked"])
 def test_an_endless_body_is_cut_off(monkeypatch: pytest.MonkeyPatch, has_length: bool) -> None:
     monkeypatch.setattr(transport_module, "BODY_BYTES_MAX", 1000)
+    monkeypatch.setattr(http_connection, "BODY_BYTES_MAX", 1000)
 
     async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
         if has_length:
@@ -323,7 +337,7 @@ def test_a_chunked_body_is_put_together() -> None:
         await writer.drain()
         return None
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         assert (await post(transport, server.url)).body == b"abc"
 
     against(handler, use)
@@ -338,7 +352,7 @@ def test_a_cancelled_request_leaves_the_pool_usable() -> None:
             await asyncio.Event().wait()
         return Reply()
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         hanging = [asyncio.create_task(post(transport, server.url, b"hang")) for _ in range(4)]
         await arrived.wait()
         for each in hanging:
@@ -350,7 +364,7 @@ def test_a_cancelled_request_leaves_the_pool_usable() -> None:
 
 
 def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         monkeypatch.setenv("http_proxy", server.url)
         monkeypatch.setenv("no_proxy", "")
         assert (await post(transport, "http://dynamodb.invalid")).status == 200
@@ -367,7 +381,7 @@ def test_closing_fails_what_is_under_way() -> None:
         await asyncio.Event().wait()
         return None
 
-    async def use(transport: AiohttpTransport, server: LoopbackServer) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
         hanging = asyncio.create_task(post(transport, server.url))
         await arrived.wait()
         await transport.close()
@@ -379,7 +393,7 @@ def test_closing_fails_what_is_under_way() -> None:
 
 def test_a_transport_that_is_not_open_says_so() -> None:
     async def scenario() -> ConnectdError | InvariantError:
-        transport = AiohttpTransport(
+        transport = _made(
             tls=tls_context(None), connections_max=1, connect_timeout_s=1, user_agent="u"
         )
         with pytest.raises(InvariantError, match="not open") as caught:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
 
 from connectd.aio.jobs import JobGroup
-from connectd.connectors.dynamodb.emission_queue import REMOVED, EmissionQueue, QueueStatistics
+from connectd.connectors.dynamodb.emission_queue import (
+    REMOVED,
+    SURPRISES_MAX,
+    EmissionQueue,
+    QueueStatistics,
+)
 from connectd.errors import ConvertError, InvariantError, RecordError
 from connectd.model.record import (
     ConverterSpec,
@@ -94,7 +100,11 @@ async def test_readers_wait_before_they_fetch_more_than_there_are_places() -> No
     assert queue.statistics() == QueueStatistics(emissions=16, places_taken=16, places_max=16)
     taken = 0
     while taken < 500:
-        taken += len(await queue.take())
+        for page in await queue.take():
+            taken += 1
+            assert isinstance(page, RecordBatch)
+            assert page.on_acked is not None
+            page.on_acked()
         await asyncio.sleep(0.1)
         assert queue.statistics().places_taken <= 16
     assert (taken, fetched) == (500, 500)
@@ -279,3 +289,80 @@ async def test_a_commit_of_many_waits_for_the_last_of_them() -> None:
 async def test_a_commit_of_nothing_does_not_wait() -> None:
     async with asyncio.timeout(1):
         await EmissionQueue(1).commit_all({})
+
+
+@virtual
+async def test_what_comes_at_the_tip_is_taken_before_pages_that_wait() -> None:
+    queue = EmissionQueue(8)
+    for number in (1, 2, 3):
+        async with queue.place() as place:
+            place.fill(_page(number, records=800))
+    queue.put_short(_page(4))
+    assert _numbers(await queue.take()) == [4, 1, 2], "and the others have their turn each time"
+    queue.put_short(_page(5))
+    assert _numbers(await queue.take()) == [5, 3]
+
+
+@virtual
+async def test_pages_wait_while_kafka_has_enough_of_them_and_the_tip_does_not() -> None:
+    queue, under_way = EmissionQueue(100), []
+    for number in range(60):
+        async with queue.place() as place:
+            place.fill(_page(number, records=1000))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(60):
+            while True:
+                under_way += await queue.take()
+    assert _numbers(under_way) == list(range(8)), "none of them is acknowledged"
+    queue.put(_seal(60))  # behind the pages, whose end it may be
+    queue.put_short(_page(61))
+    assert _numbers(await queue.take()) == [61]
+    acked = under_way[0]
+    assert isinstance(acked, RecordBatch)
+    assert acked.on_acked is not None
+    acked.on_acked()
+    assert _numbers(await queue.take()) == [8]
+
+
+@virtual
+async def test_readers_at_the_tip_wait_while_their_lane_is_full() -> None:
+    queue, jobs = EmissionQueue(2), JobGroup("readers")
+    await queue.room()
+    queue.put_short(_page(1))
+    await queue.room()
+    queue.put_short(_page(2))
+    queue.put_short(_page(3))  # was in flight
+    assert not queue.has_room
+    assert queue.statistics() == QueueStatistics(emissions=3, places_taken=2, places_max=2)
+    await _started(queue.room(), jobs, "waits")
+    assert jobs.is_running("waits")
+    assert _numbers(await queue.take()) == [1, 2, 3]
+    assert await jobs.join(deadline_s=1)
+
+
+@virtual
+async def test_full_pages_found_at_the_tip_do_not_pass_others_and_are_bounded() -> None:
+    queue = EmissionQueue(2)
+    async with queue.place() as place:
+        place.fill(_page(0, records=1000))
+    for number in range(SURPRISES_MAX):
+        assert queue.has_room
+        queue.put_surprise(_page(number + 1, records=1000))
+    queue.put_short(_page(100))
+    jobs = JobGroup("readers")
+    await _started(queue.room(), jobs, "waits")
+    assert jobs.is_running("waits")
+    assert _numbers(await queue.take()) == [100, 0]
+    assert jobs.is_running("waits")
+    assert _numbers(await queue.take()) == [1]
+    assert await jobs.join(deadline_s=1), "one less"
+
+
+@virtual
+async def test_a_place_whose_page_moves_the_position_alone_is_given_back() -> None:
+    queue = EmissionQueue(1)
+    for number in range(3):
+        async with asyncio.timeout(1), queue.place() as place:
+            place.fill(_page(number, records=0))
+        assert _numbers(await queue.take()) == [number]
+    assert queue.statistics().places_taken == 0

@@ -1,0 +1,208 @@
+"""One kept-alive HTTP/1.1 connection: a request at a time, its answer whole or an error.
+
+The parser is llhttp (httptools), strict as it comes: framing, chunks and folded headers are its
+business. What is decided here: how much may come, what of the head matters, and when a connection
+may serve another request. It may not after anything that was not asked for, which might be taken
+for the answer to the next request; nor after a request that nobody waits for any more.
+
+Owned by ``pooled_transport``, on the event loop only. An exchange costs a write, a future, a timer
+and a dozen calls out of the parser: this is where an idle poll spends its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, cast
+
+import httptools
+
+BODY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""A page holds 1 MB of item data. Names of types, quotes and escapes blow that up to about 9 MB
+(one-letter attributes of NULL), two images in a stream record to twice as much."""
+
+_HEAD_BYTES_MAX: Final = 64 * 1024
+
+
+class ConnectionLostError(ConnectionError):
+    """The connection ended before the answer did.
+
+    ``is_untouched``: not a byte of it had come, as when a server closes a connection that lay idle
+    at the moment in which it is used again.
+    """
+
+    def __init__(self, message: str, *, is_untouched: bool) -> None:
+        super().__init__(message)
+        self.is_untouched = is_untouched
+
+
+class NotHttpError(ConnectionError):
+    """What came is not an answer that we read."""
+
+
+class WireAnswer:
+    """Status, body, and the headers that matter, as they came."""
+
+    __slots__ = ("body", "crc32", "date", "status")
+
+    def __init__(self, status: int, body: bytes, crc32: bytes | None, date: bytes | None) -> None:
+        self.status = status
+        self.body = body
+        self.crc32 = crc32
+        self.date = date
+
+
+class HttpConnection(asyncio.Protocol):
+    """See the module's docstring. ``idle_since_s``: the end of the last exchange."""
+
+    def __init__(
+        self, on_lost: Callable[[HttpConnection], None], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """``on_lost`` is called once, when the connection is gone, for whatever reason."""
+        self._loop = loop
+        self.idle_since_s = 0.0
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[WireAnswer] | None = None
+        self._is_usable = True
+        self._parser = httptools.HttpResponseParser(self)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin another answer."""
+        self._has_bytes = self._has_head = self._is_framed = False
+        self._head_bytes = self._body_bytes = 0
+        self._chunks: list[bytes] = []
+        self._crc32: bytes | None = None
+        self._date: bytes | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another request may be sent."""
+        return self._is_usable and self._transport is not None
+
+    async def exchange(self, request: bytes, give_up_s: float) -> WireAnswer:
+        """Send a request and wait for its answer, at most until ``give_up_s`` (the loop's time).
+
+        Raises:
+            TimeoutError: no whole answer by then.
+            ConnectionLostError, NotHttpError: none will come.
+        """
+        transport = self._transport
+        if transport is None:
+            raise ConnectionLostError("the connection is closed", is_untouched=True)
+        loop = self._loop
+        answer: asyncio.Future[WireAnswer] = loop.create_future()
+        self._answer = answer
+        timer = loop.call_at(give_up_s, self._on_deadline)
+        try:
+            transport.write(request)
+            return await answer
+        finally:
+            timer.cancel()
+            self._answer = None
+            self.idle_since_s = loop.time()
+            if not answer.done() or answer.cancelled():
+                self.abort()  # its answer may still come: nothing else can be asked here
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self._is_usable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    # -- asyncio.Protocol -----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:
+            self.abort()  # nothing was asked
+            return
+        self._has_bytes = True
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(NotHttpError(f"the answer is not HTTP: {error}"))
+            return
+        if not self._has_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > _HEAD_BYTES_MAX:
+                self._fail(NotHttpError(f"the answer's head exceeds {_HEAD_BYTES_MAX} bytes"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._is_usable = False
+        if exc is None and self._has_head and not self._is_framed:
+            self._finish()  # the end of the connection is the end of the body
+        else:
+            self._fail(
+                ConnectionLostError(
+                    f"the connection was lost{f': {exc}' if exc else ''}",
+                    is_untouched=not self._has_bytes,
+                )
+            )
+        self._on_lost(self)
+
+    # -- httptools ------------------------------------------------------------------------------
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header; most are of no interest."""
+        match name.lower():
+            case b"x-amz-crc32":
+                self._crc32 = value
+            case b"date":
+                self._date = value
+            case b"content-length" | b"transfer-encoding":
+                self._is_framed = True
+
+    def on_headers_complete(self) -> None:
+        """The body begins; an interim answer (1xx) has none."""
+        self._has_head = True
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body."""
+        self._body_bytes += len(body)
+        if self._body_bytes > BODY_BYTES_MAX:
+            self._fail(
+                NotHttpError(
+                    f"the answer is larger than {BODY_BYTES_MAX} bytes, "
+                    "a page of DynamoDB never is: check the endpoint"
+                )
+            )
+        elif self._is_usable:
+            self._chunks.append(body)
+
+    def on_message_complete(self) -> None:
+        """The answer is whole, or was an interim one."""
+        if self._parser.get_status_code() < 200:
+            self._forget()
+            return
+        self._is_usable = self._is_usable and self._parser.should_keep_alive()
+        self._finish()
+
+    def on_message_begin(self) -> None:
+        """A second answer to one request."""
+        if self._answer is not None and self._answer.done():
+            self.abort()
+
+    # -- ends -----------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        answer = self._answer
+        if answer is None or answer.done():
+            return
+        chunks = self._chunks
+        body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        answer.set_result(WireAnswer(self._parser.get_status_code(), body, self._crc32, self._date))
+        self._forget()
+
+    def _fail(self, error: Exception) -> None:
+        answer = self._answer
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
+        self.abort()
+
+    def _on_deadline(self) -> None:
+        self._fail(TimeoutError())

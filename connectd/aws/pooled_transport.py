@@ -1,0 +1,282 @@
+"""``HttpTransport`` without a client library: what thousands of idle polls per second pay for.
+
+An idle poll through aiohttp costs several times what everything else about it costs. Here it is a
+kept connection, a write, and a parser in C (``http_connection``). What is rare goes the long way:
+a proxy of the environment is aiohttp's business.
+
+Rules: at most ``connections_max`` requests are in flight and as many connections open; who asks
+first goes first. The connection used last is used next, so that those that are not needed grow old
+and are closed. A request whose connection turns out to be gone before a byte of the answer came is
+sent once more, on a new connection; that is harmless, because the data plane only reads. All other
+failures reach the caller at once. Every wait is within the deadline of the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from botocore.utils import get_environ_proxies
+
+from connectd.aws.errors import Call, translate
+from connectd.aws.http_connection import ConnectionLostError, HttpConnection, WireAnswer
+from connectd.aws.transport import (
+    AiohttpTransport,
+    HttpAnswer,
+    check_crc32,
+    parse_date_s,
+)
+from connectd.errors import InvariantError, TransientNetworkError
+
+_KEEPALIVE_S: Final = 20.0
+"""Longer than the usual pause between two polls, shorter than what servers allow."""
+
+_ADDRESSES_MAX: Final = 4
+"""Addresses of a name that are tried, one after the other, each with its share of the time."""
+
+_ORIGINS_MAX: Final = 64
+
+
+@dataclass
+class _Origin:
+    """One server: where it is, how requests to it begin, and its idle connections, newest last."""
+
+    host: str
+    port: int
+    is_tls: bool
+    request_line: str
+    host_line: str
+    is_proxied: bool
+    idle: list[HttpConnection] = field(default_factory=list)
+
+
+class PooledTransport:
+    """See the module's docstring. Owned by one event loop; ``open`` comes first.
+
+    ``tls`` is the context for https endpoints (``transport.tls_context``).
+    """
+
+    def __init__(
+        self,
+        *,
+        tls: ssl.SSLContext,
+        connections_max: int,
+        connect_timeout_s: float,
+        user_agent: str,
+    ) -> None:
+        self._tls = tls
+        self._connections_max = connections_max
+        self._connect_timeout_s = connect_timeout_s
+        self._fixed_lines = f"User-Agent: {user_agent}\r\nAccept-Encoding: identity\r\n"
+        self._places = asyncio.Semaphore(connections_max)
+        self._origins: dict[str, _Origin] = {}
+        self._connections: set[HttpConnection] = set()
+        self._is_open = False
+        self._proxied = AiohttpTransport(
+            tls=tls,
+            connections_max=connections_max,
+            connect_timeout_s=connect_timeout_s,
+            user_agent=user_agent,
+        )
+
+    async def open(self) -> None:
+        """Take requests from now on; connections open on demand."""
+        await self._proxied.open()
+        self._is_open = True
+
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+    ) -> HttpAnswer:
+        """See ``HttpTransport.post``."""
+        if not self._is_open:
+            raise InvariantError(f"{call}: the transport is not open")
+        origin = self._origins.get(url) or self._origin(url)
+        if origin.is_proxied:
+            return await self._proxied.post(url, headers, body, deadline_s=deadline_s, call=call)
+        request = self._request(origin, headers, body, call)
+        try:
+            answer = await self._exchange(origin, request, deadline_s)
+        except TimeoutError as error:
+            raise TransientNetworkError(
+                f"{call}: no whole answer from {url} within {deadline_s:g} s"
+            ) from error
+        except OSError as error:
+            translated = translate(error, call)
+            assert translated is not None, "every OSError is a network error"
+            raise translated from error
+        check_crc32(answer.body, _text(answer.crc32), call)
+        return HttpAnswer(answer.status, answer.body, parse_date_s(_text(answer.date)))
+
+    async def close(self) -> None:
+        """See ``HttpTransport.close``."""
+        self._is_open = False
+        for connection in list(self._connections):
+            connection.abort()
+        self._origins.clear()
+        await self._proxied.close()
+        await asyncio.sleep(0)  # aborted connections close their sockets in the next turn
+
+    @property
+    def connections(self) -> int:
+        """Open connections, in use or idle."""
+        return len(self._connections)
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def _request(self, origin: _Origin, headers: dict[str, str], body: bytes, call: Call) -> bytes:
+        host_line = "" if "Host" in headers else origin.host_line
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
+            raise InvariantError(f"{call}: a header of the request has a line break")
+        head = (
+            f"{origin.request_line}{host_line}{lines}{self._fixed_lines}"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode("latin-1") + body
+
+    async def _exchange(self, origin: _Origin, request: bytes, deadline_s: float) -> WireAnswer:
+        now_s = asyncio.get_running_loop().time()
+        give_up_s = now_s + deadline_s
+        if self._places.locked():
+            async with asyncio.timeout_at(give_up_s):
+                await self._places.acquire()
+        else:
+            await self._places.acquire()
+        try:
+            connection = self._idle_connection(origin, now_s)
+            try:
+                if connection is None:
+                    connection = await self._connect(origin, give_up_s)
+                return await self._on(connection, origin, request, give_up_s)
+            except ConnectionLostError as error:
+                if not error.is_untouched or not self._is_open:
+                    raise
+                connection = await self._connect(origin, give_up_s)
+                return await self._on(connection, origin, request, give_up_s)
+        finally:
+            self._places.release()
+
+    async def _on(
+        self, connection: HttpConnection, origin: _Origin, request: bytes, give_up_s: float
+    ) -> WireAnswer:
+        try:
+            answer = await connection.exchange(request, give_up_s)
+        except BaseException:
+            connection.abort()
+            raise
+        if connection.is_usable and self._is_open:
+            origin.idle.append(connection)
+        else:
+            connection.abort()
+        return answer
+
+    # -- connections ----------------------------------------------------------------------------
+
+    def _idle_connection(self, origin: _Origin, now_s: float) -> HttpConnection | None:
+        """The connection used last, if it may be used again; old ones are closed on the way."""
+        idle = origin.idle
+        if idle and now_s - idle[0].idle_since_s > _KEEPALIVE_S:
+            idle.pop(0).abort()
+        while idle:
+            connection = idle.pop()
+            if connection.is_usable and now_s - connection.idle_since_s <= _KEEPALIVE_S:
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self, origin: _Origin, give_up_s: float) -> HttpConnection:
+        """A new connection.
+
+        Raises:
+            OSError: the last reason why none could be made; TimeoutError: it took too long.
+        """
+        self._make_room()
+        loop = asyncio.get_running_loop()
+        timeout_s = min(self._connect_timeout_s, give_up_s - loop.time())
+        where = f"{origin.host}:{origin.port}"
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._connect_to_any(origin, timeout_s)
+        except ssl.SSLCertVerificationError:
+            raise
+        except TimeoutError as error:
+            if loop.time() >= give_up_s:
+                raise
+            raise ConnectionError(
+                f"Cannot connect to {where}: no answer within {timeout_s:g} s"
+            ) from error
+        except OSError as error:
+            raise ConnectionError(f"Cannot connect to {where}: {error}") from error
+
+    async def _connect_to_any(self, origin: _Origin, timeout_s: float) -> HttpConnection:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(address[4][0] for address in found))[:_ADDRESSES_MAX]
+        failure: OSError | None = None
+        for address in addresses:
+            try:
+                async with asyncio.timeout(timeout_s / len(addresses)):
+                    _, connection = await loop.create_connection(
+                        lambda: HttpConnection(self._on_lost, loop),
+                        str(address),
+                        origin.port,
+                        ssl=self._tls if origin.is_tls else None,
+                        server_hostname=origin.host if origin.is_tls else None,
+                    )
+            except ssl.SSLError:
+                raise
+            except OSError as error:
+                failure = error
+            else:
+                if connection.is_usable:  # it may be lost already, and has told so
+                    self._connections.add(connection)
+                return connection
+        raise failure or ConnectionError("its name has no address")
+
+    def _make_room(self) -> None:
+        """Close an idle connection if as many are open as may be; there is one then."""
+        if len(self._connections) < self._connections_max:
+            return
+        for origin in self._origins.values():
+            if origin.idle:
+                origin.idle.pop(0).abort()
+                return
+
+    def _on_lost(self, connection: HttpConnection) -> None:
+        self._connections.discard(connection)
+        for origin in self._origins.values():
+            with contextlib.suppress(ValueError):
+                origin.idle.remove(connection)
+
+    def _origin(self, url: str) -> _Origin:
+        if len(self._origins) >= _ORIGINS_MAX:
+            for old in self._origins.values():
+                for connection in old.idle:
+                    connection.abort()
+            self._origins.clear()
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        is_tls = parts.scheme == "https"
+        netloc = f"[{host}]" if ":" in host else host
+        if parts.port is not None:
+            netloc += f":{parts.port}"
+        proxies: dict[str, str] = get_environ_proxies(url)
+        origin = self._origins[url] = _Origin(
+            host=host,
+            port=parts.port or (443 if is_tls else 80),
+            is_tls=is_tls,
+            request_line=f"POST {parts.path or '/'} HTTP/1.1\r\n",
+            host_line=f"Host: {netloc}\r\n",
+            is_proxied=proxies.get(parts.scheme) is not None,
+        )
+        return origin
+
+
+def _text(value: bytes | None) -> str | None:
+    """A header's value."""
+    return None if value is None else value.decode("latin-1")
