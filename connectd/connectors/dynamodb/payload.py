@@ -79,12 +79,18 @@ class ScanPayload:
         frame = layout.frame(self.info, _read_facts(self.info))
         head, tail = frame.head, frame.tail
         key_values, write_document = self.plan.key_schema.values, self.plan.write_document
-        records: list[EncodedRecord] = []
-        for raw in self.items:
+
+        def portable(raw: Raw) -> EncodedRecord:
             item = parse_item(raw)
             key = layout.key(key_values(item))
             text = write_document(item).decode()
-            records.append((key, head + java_json.quoted(text) + tail))
+            return key, head + java_json.quoted(text) + tail
+
+        scanner = layout.scanner()
+        if scanner is None:
+            records = [portable(raw) for raw in self.items]
+        else:
+            records = scanner.page(self.items, head, tail, portable)
         if records and self.last_info:
             last_tail = layout.frame(self.last_info, _read_facts(self.last_info)).tail
             key_bytes, value_bytes = records[-1]
