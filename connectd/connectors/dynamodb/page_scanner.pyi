@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterable
 
-from connectd.connectors.dynamodb.decode import Raw
+from connectd.connectors.dynamodb.decode import Raw, StreamRecord
+from connectd.connectors.dynamodb.payload import Mould
 from connectd.model.record import EncodedRecord
 
 class PageScanner:
@@ -14,13 +15,19 @@ class PageScanner:
         is_plain: bool,
         sanitises: bool,
     ) -> None: ...
-    def page(
+    def items(
         self,
         items: Iterable[Raw],
         head: bytes,
         tail: bytes,
         portable: Callable[[Raw], EncodedRecord],
     ) -> list[EncodedRecord]: ...
-    def record(self, item: Raw, head: bytes, tail: bytes) -> tuple[bytes, bytes] | None: ...
-    def key(self, item: Raw) -> bytes | None: ...
-    def document(self, item: Raw) -> bytes | None: ...
+    def changes(
+        self,
+        records: Iterable[StreamRecord],
+        mould_of: Callable[[StreamRecord], Mould],
+        portable: Callable[[StreamRecord, Mould], tuple[bytes, bytes]],
+        *,
+        identity_of: Callable[[StreamRecord], bytes | None] | None,
+        wants_old: bool,
+    ) -> list[EncodedRecord]: ...

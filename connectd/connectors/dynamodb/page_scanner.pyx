@@ -82,17 +82,39 @@ cdef struct Found:
 # -- characters ----------------------------------------------------------------------------------
 
 
-cdef inline bint is_word_plain(uint64_t word) noexcept nogil:
-    """Whether none of eight bytes is a quote, a backslash, a control character or not ASCII."""
-    cdef uint64_t ones = 0x0101010101010101
-    cdef uint64_t quotes = word ^ (ones * 0x22)
-    cdef uint64_t backslashes = word ^ (ones * 0x5C)
-    cdef uint64_t found = (word - ones * 0x20) | (quotes - ones) | (backslashes - ones) | word
-    return (found & (ones * 0x80)) == 0
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+
+    /* How many of eight bytes stand before the first quote, backslash, control character or byte
+       that is not ASCII; 8: all of them. */
+    static inline int plain_bytes(const unsigned char *p) {
+    #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        const uint64_t ones = 0x0101010101010101;
+        uint64_t word;
+        memcpy(&word, p, 8);
+        uint64_t quotes = word ^ (ones * 0x22), backslashes = word ^ (ones * 0x5C);
+        uint64_t found = (word - ones * 0x20) | (quotes - ones) | (backslashes - ones) | word;
+        /* A borrow can only be wrong about bytes behind one that is found. */
+        found &= ones * 0x80;
+        return found ? __builtin_ctzll(found) >> 3 : 8;
+    #else
+        int i = 0;
+        while (i < 8 && p[i] >= 0x20 && p[i] < 0x80 && p[i] != 0x22 && p[i] != 0x5C) i++;
+        return i;
+    #endif
+    }
+    """
+    int plain_bytes(Text p) noexcept nogil
+
+
+cdef inline bint is_digit(unsigned char c) noexcept nogil:
+    return c'0' <= c <= c'9'
 
 
 cdef inline int hex_digit(unsigned char c) noexcept nogil:
-    if c'0' <= c <= c'9':
+    if is_digit(c):
         return c - c'0'
     c |= 0x20
     if c'a' <= c <= c'f':
@@ -247,17 +269,17 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, bint is_nested) noex
     Returns what is behind its closing quote; NULL: not understood. Neither quote is written.
     """
     cdef unsigned char *out = to[0]
-    cdef uint64_t word
     cdef uint32_t character = 0
     cdef unsigned char c
+    cdef int plain
     while True:
         while end - p >= 8:
-            memcpy(&word, p, 8)
-            if not is_word_plain(word):
+            memcpy(out, p, 8)
+            plain = plain_bytes(p)
+            p += plain
+            out += plain
+            if plain < 8:
                 break
-            memcpy(out, &word, 8)
-            p += 8
-            out += 8
         while True:
             if p == end:
                 return NULL
@@ -279,6 +301,15 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, bint is_nested) noex
         if p == NULL:
             return NULL
         out = put_character(out, character, is_nested)
+
+
+cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
+    """What is behind one digit or more; NULL: there is none."""
+    if p == end or not is_digit(p[0]):
+        return NULL
+    while p < end and is_digit(p[0]):
+        p += 1
+    return p
 
 
 cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
@@ -303,14 +334,6 @@ cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
     memcpy(out, start, p - start)
     to[0] = out + (p - start)
     return p + 1
-
-
-cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
-    """What is behind one digit or more; NULL: there is none."""
-    cdef Text start = p
-    while p < end and c'0' <= p[0] <= c'9':
-        p += 1
-    return NULL if p == start else p
 
 
 # -- values --------------------------------------------------------------------------------------
@@ -349,7 +372,9 @@ cdef inline Text read_type(Text p, Text end, Kind *kind, int *letters) noexcept 
     else:
         return NULL
     p += letters[0] + 2
-    return p + 1 if p[0] == c':' else NULL
+    if p[0] != c':':
+        return NULL
+    return p + 1
 
 
 cdef inline unsigned char *put_type(unsigned char *out, Text name, int letters) noexcept nogil:
@@ -613,7 +638,7 @@ cdef inline bint is_clean(Text name, size_t size) noexcept nogil:
     if size == 0 or not is_letter(name[0]):
         return size == 0
     for i in range(1, size):
-        if not is_letter(name[i]) and not c'0' <= name[i] <= c'9':
+        if not is_letter(name[i]) and not is_digit(name[i]):
             return False
     return True
 
@@ -637,7 +662,7 @@ cdef size_t put_clean(unsigned char *out, Text name, size_t size) noexcept nogil
             else:
                 p += 3
         else:
-            if is_letter(p[0]) or (not is_first and c'0' <= p[0] <= c'9'):
+            if is_letter(p[0]) or (not is_first and is_digit(p[0])):
                 out[written] = p[0]
                 written += 1
             p += 1
@@ -707,7 +732,7 @@ cdef class PageScanner:
 
     ``key_names`` are the key attributes' names as they stand in the value of a record (escaped
     twice), ``key_letters`` their types; ``key_heads`` and ``key_tail`` are those of ``PageLayout``.
-    Methods answer None for what is handed back.
+    Methods that are not for Python answer None for what is handed back.
     """
 
     cdef Rules rules
@@ -746,7 +771,7 @@ cdef class PageScanner:
         free(self.space.renamed)
         free(self.space.names)
 
-    def page(self, items, bytes head, bytes tail, portable):
+    def items(self, items, bytes head, bytes tail, portable):
         """Records of all items, those handed back by ``portable(item)``.
 
         Raises:
@@ -758,7 +783,7 @@ cdef class PageScanner:
             records.append(portable(item) if record is None else record)
         return records
 
-    cpdef tuple record(self, item, bytes head, bytes tail):
+    cdef tuple record(self, item, bytes head, bytes tail):
         """Key and value of an item: ``head``, the document as a JSON string, ``tail``."""
         cdef Py_buffer view
         cdef Found found
@@ -771,7 +796,52 @@ cdef class PageScanner:
         finally:
             PyBuffer_Release(&view)
 
-    def key(self, item):
+    def changes(self, records, mould_of, portable, *, identity_of, bint wants_old):
+        """Records of a stream's page, with the tombstones of its deletions.
+
+        ``mould_of(record)`` is what is constant in the values of all records that say the same
+        happened at the same time, ``identity_of(record)`` says by whom (None: it does not matter);
+        ``portable(record, mould)`` writes those handed back.
+
+        Raises:
+            ConvertError: one of them says so.
+        """
+        cdef list written = []
+        cdef dict moulds = {}
+        cdef tuple encoded, parts
+        for record in records:
+            change = record.change
+            identity = None if identity_of is None else identity_of(record)
+            alike = (record.event_name, change.approximate_creation_date_time, identity)
+            mould = moulds.get(alike)
+            if mould is None:
+                mould = moulds[alike] = mould_of(record)
+            parts = <tuple>mould  # unchecked: a subclass
+            encoded = self._change(change, parts, wants_old)
+            if encoded is None:
+                encoded = portable(record, mould)
+            written.append(encoded)
+            if parts[3]:
+                written.append((encoded[0], None))
+        return written
+
+    cdef tuple _change(self, change, tuple mould, bint wants_old):
+        """Key and value of a record, poured into its ``payload.Mould``."""
+        cdef bytes head = mould[0], tail = mould[1]
+        image = change.new_image or change.keys
+        if wants_old:
+            old = change.old_image
+            if old:
+                document = self.document(old)
+                if document is None:
+                    return None
+                tail = mould[2](document)
+        if not mould[4]:
+            return self.record(image, head, tail)
+        key = self.key(image)
+        return None if key is None else (key, head + b'""' + tail)
+
+    cdef bytes key(self, item):
         """The key of an item."""
         cdef Py_buffer view
         cdef Found found
@@ -781,7 +851,7 @@ cdef class PageScanner:
         finally:
             PyBuffer_Release(&view)
 
-    def document(self, item):
+    cdef bytes document(self, item):
         """The document of an item as a JSON string."""
         cdef Py_buffer view
         cdef Found found
