@@ -29,7 +29,7 @@ def build_extension(directory: Path, flags: Sequence[str] = ()) -> Path:
     Returns the file; raises whatever Cython, the compiler or their absence raise.
     """
     from Cython.Build import cythonize
-    from setuptools import Distribution, Extension
+    from setuptools import Distribution, Extension  # type: ignore[import-untyped]
 
     with tempfile.TemporaryDirectory(prefix="connectd-build-") as work:
         extension = Extension(
@@ -38,7 +38,9 @@ def build_extension(directory: Path, flags: Sequence[str] = ()) -> Path:
             extra_compile_args=["-O3", "-g0", *flags],
             extra_link_args=list(flags),
         )
-        modules = cythonize([extension], build_dir=work, quiet=True)
+        modules = cythonize(  # type: ignore[no-untyped-call]
+            [extension], build_dir=work, quiet=True
+        )
         command = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
         command.build_lib = str(directory)
         command.build_temp = work

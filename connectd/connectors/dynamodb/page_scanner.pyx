@@ -872,6 +872,7 @@ cdef class PageScanner:
         space.names = <Name *>_with_room(space.names, &space.names_room, names * sizeof(Name))
         if not walk(space, &self.rules, text, text + view.len, found):
             return False
+        assert found.document_size <= GROWTH_MAX * <size_t>view.len + SLACK
         if self.rules.sanitises and not are_names_clean(space):
             if space.names_count > RENAMED_MAX:
                 return False

@@ -12,6 +12,9 @@ from connectd.connectors.dynamodb.tiers import Tier
 INSTALLED = [tier for tier in Tier if tier is Tier.PORTABLE or tiers.scanner_class() is not None]
 
 
+collect_ignore = [] if Tier.COMPILED in INSTALLED else ["test_page_scanner.py"]
+
+
 @pytest.fixture(scope="module", params=INSTALLED, ids=lambda tier: tier.value)
 def tier(request: pytest.FixtureRequest) -> Iterator[Tier]:
     """The tier of all plans that a test makes; of a module, so that properties may use it."""
