@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -318,6 +319,8 @@ def serve(
     async def run() -> ExitCode:
         return await WorkerApp(config, connectors, plugins, end_watch).run()
 
+    # What is loaded by now stays for good: collections need not walk over it again and again.
+    gc.freeze()
     code = ExitCode.FAILED
     try:
         code = _run_to_the_end(loop, run(), end_watch)
