@@ -6,7 +6,8 @@ a whole before they are split.
 
 ``--sanitize`` does the same with an extension that is compiled for it with the sanitizers for
 addresses and undefined behaviour, in a child process that is their own: a step outside of memory
-ends it.
+ends it. For a million pages: ``PYTHONMALLOC=pymalloc python -m tests.fuzz.pages --sanitize ...``,
+then Python's smallest objects are not watched, and the rest goes five times as fast.
 """
 
 from __future__ import annotations
@@ -214,11 +215,11 @@ def watched_environ() -> dict[str, str]:
         for name in ("libasan.so", "libubsan.so")
     ]
     return {
+        "PYTHONMALLOC": "malloc",  # watches Python's own small objects too, at five times the time
         **os.environ,
         "LD_PRELOAD": " ".join(libraries),
         "ASAN_OPTIONS": "detect_leaks=0",  # Python frees little of its own at the end
         "UBSAN_OPTIONS": "print_stacktrace=1",
-        "PYTHONMALLOC": "malloc",
     }
 
 

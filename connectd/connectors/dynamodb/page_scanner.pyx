@@ -21,6 +21,9 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy
 
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(object)
+
 ctypedef const unsigned char *Text
 
 cdef enum:
@@ -476,17 +479,21 @@ cdef inline Text copy_scalar(
 cdef inline uint64_t digest_of(Text name, size_t size) noexcept nogil:
     """Equal for equal names; mostly different for others."""
     cdef uint64_t first = 0, last = 0
-    cdef size_t i
     if size >= 8:
         memcpy(&first, name, 8)
         memcpy(&last, name + size - 8, 8)
-    else:
-        for i in range(size):
-            first = first << 8 | name[i]
+    elif size >= 4:
+        memcpy(&first, name, 4)
+        memcpy(&last, name + size - 4, 4)
+    elif size:
+        first = name[0]
+        last = <uint64_t>name[size >> 1] << 8 | name[size - 1]
     return first ^ (last << 29 | last >> 35) ^ (size * <uint64_t>0x9E3779B97F4A7C15)
 
 
-cdef inline int add_name(Workspace *space, size_t first, size_t start, size_t size) noexcept nogil:
+cdef inline bint add_name(
+    Workspace *space, size_t first, size_t start, size_t size
+) noexcept nogil:
     """Note the name of a member; False: the map has it already, or has too many."""
     cdef uint64_t digest = digest_of(space.out + start, size)
     cdef size_t i
@@ -508,12 +515,34 @@ cdef inline int add_name(Workspace *space, size_t first, size_t start, size_t si
     return True
 
 
-cdef inline int key_of(const Rules *rules, Text name, size_t size) noexcept nogil:
-    """Which key attribute has this name; -1: none."""
+cdef inline Text copy_name(
+    Text p, Text end, unsigned char **to, Workspace *space, size_t first
+) noexcept nogil:
+    """The name of a member at ``p``, with its colon; ``first`` is that of its map's first name."""
+    cdef size_t start
+    if p == end or p[0] != c'"':
+        return NULL
+    to[0] = put_quote(to[0])
+    start = to[0] - space.out
+    p = copy_string(p + 1, end, to, True)
+    if p == NULL or p == end or p[0] != c':':
+        return NULL
+    if not add_name(space, first, start, to[0] - space.out - start):
+        return NULL
+    to[0] = put_quote(to[0])
+    to[0][0] = c':'
+    to[0] += 1
+    return p + 1
+
+
+cdef inline int key_of(const Rules *rules, const Workspace *space) noexcept nogil:
+    """Which key attribute has the name that was added last; -1: none."""
+    cdef const Name *name = &space.names[space.names_count - 1]
     cdef int i
     for i in range(rules.keys):
-        if rules.key[i].name_size == size and memcmp(rules.key[i].name, name, size) == 0:
-            return i
+        if rules.key[i].name_size == name.size:
+            if memcmp(rules.key[i].name, space.out + name.start, name.size) == 0:
+                return i
     return -1
 
 
@@ -531,7 +560,6 @@ cdef bint walk(
     cdef int depth = 0, letters = 0, i, key
     cdef Kind kind = UNKNOWN
     cdef unsigned char *out = space.out
-    cdef size_t start
     cdef bint is_fresh = True
     cdef Text name
     for i in range(rules.keys):
@@ -551,23 +579,11 @@ cdef bint walk(
             is_fresh = False
             key = -1
             if frames[depth].closer == c'}':
-                if p[0] != c'"':
-                    return False
-                out = put_quote(out)
-                start = out - space.out
-                p = copy_string(p + 1, end, &out, True)
-                if p == NULL or p == end or p[0] != c':':
-                    return False
-                p += 1
-                if not add_name(
-                    space, frames[depth].first_name, start, out - space.out - start
-                ):
+                p = copy_name(p, end, &out, space, frames[depth].first_name)
+                if p == NULL:
                     return False
                 if depth == 0:
-                    key = key_of(rules, space.out + start, out - space.out - start)
-                out = put_quote(out)
-                out[0] = c':'
-                out += 1
+                    key = key_of(rules, space)
             if p == end or p[0] != c'{':
                 return False
             name = p + 2
@@ -792,7 +808,7 @@ cdef class PageScanner:
             if not self._walk(&view, &found):
                 return None
             key = self._key(&view, &found)
-            return None if key is None else (key, _value(&found, head, tail))
+            return None if key is None else _pair(key, _value(&found, head, tail))
         finally:
             PyBuffer_Release(&view)
 
@@ -816,13 +832,15 @@ cdef class PageScanner:
             mould = moulds.get(alike)
             if mould is None:
                 mould = moulds[alike] = mould_of(record)
+                if not isinstance(mould, tuple):
+                    raise TypeError(f"a mould is {type(mould).__name__}, expected a tuple")
             parts = <tuple>mould  # unchecked: a subclass
             encoded = self._change(change, parts, wants_old)
             if encoded is None:
                 encoded = portable(record, mould)
             written.append(encoded)
             if parts[3]:
-                written.append((encoded[0], None))
+                written.append(_pair(encoded[0], None))
         return written
 
     cdef tuple _change(self, change, tuple mould, bint wants_old):
@@ -839,7 +857,7 @@ cdef class PageScanner:
         if not mould[4]:
             return self.record(image, head, tail)
         key = self.key(image)
-        return None if key is None else (key, head + b'""' + tail)
+        return None if key is None else _pair(key, head + b'""' + tail)
 
     cdef bytes key(self, item):
         """The key of an item."""
@@ -921,6 +939,13 @@ cdef bytes _value(Found *found, bytes head, bytes tail):
     out = _put(out, <Text>b'"', 1)
     _put(out, <Text>PyBytes_AS_STRING(tail), tails)
     return value
+
+
+cdef inline tuple _pair(bytes key, bytes value):
+    """A pair that the garbage collector need not know: thousands of them would call it in."""
+    pair = (key, value)
+    PyObject_GC_UnTrack(pair)
+    return pair
 
 
 cdef inline unsigned char *_put(unsigned char *out, Text text, size_t size) noexcept:
