@@ -42,17 +42,21 @@ def why_portable() -> str:
     """Why the compiled tier is not used; empty: it is."""
     if os.environ.get(SWITCH_ENV, "").strip().lower() == "off":
         return f"{SWITCH_ENV}=off"
-    if scanner_class() is None:
-        return "it was not built when connectd was installed: there was no C compiler"
-    return ""
+    return _load()[1]
+
+
+def scanner_class() -> type[PageScanner] | None:
+    """The compiled scanner; None: it cannot be had here."""
+    return _load()[0]
 
 
 @cache
-def scanner_class() -> type[PageScanner] | None:
-    """The compiled scanner; None: it is not installed."""
+def _load() -> tuple[type[PageScanner] | None, str]:
+    """The scanner, or why there is none."""
     try:
         extension = importlib.import_module(_EXTENSION)
-    except ImportError:
-        return None
-    scanner: type[PageScanner] = extension.PageScanner
-    return scanner
+    except ModuleNotFoundError:
+        return None, "no extension is installed: it was built without a C compiler, or for others"
+    except ImportError as error:  # of another platform, or damaged
+        return None, f"the extension cannot be loaded: {error}"
+    return extension.PageScanner, ""

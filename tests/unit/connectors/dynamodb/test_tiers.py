@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -107,14 +108,29 @@ def test_the_switch_takes_the_portable_tier(monkeypatch: pytest.MonkeyPatch) -> 
     assert layout.scanner() is None
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModuleNotFoundError("no page_scanner"), "no extension is installed"),
+        (ImportError("wrong ELF class"), "cannot be loaded: wrong ELF class"),
+    ],
+)
 def test_without_the_extension_a_plan_of_another_machine_is_carried_out_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, error: ImportError, reason: str
 ) -> None:
     monkeypatch.delenv(tiers.SWITCH_ENV, raising=False)
     schema = KeySchema((KeyAttribute("id", "S"),))
     plan = TablePlan("orders", "orders", schema, EnvelopeSettings(), Tier.COMPILED)
     expected = _direct(_payload([b'{"id":{"S":"1"}}'], plan))
-    monkeypatch.setattr(tiers, "scanner_class", lambda: None)
-    assert tiers.active() is Tier.PORTABLE
-    assert "no C compiler" in tiers.why_portable()
-    assert _direct(_payload([b'{"id":{"S":"1"}}'], plan)) == expected
+
+    def fail(name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    tiers._load.cache_clear()
+    try:
+        assert tiers.active() is Tier.PORTABLE
+        assert reason in tiers.why_portable()
+        assert _direct(_payload([b'{"id":{"S":"1"}}'], plan)) == expected
+    finally:
+        tiers._load.cache_clear()
