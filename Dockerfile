@@ -1,12 +1,15 @@
 # Two images: the worker (default), and with --target spark the worker with Spark and a Java, which is
-# also the image of executors. No compiler and no root in either, and no pip but the base image's own.
+# also the image of executors. No compiler and no root in either, and no pip but the base image's own:
+# what is compiled is compiled in an image of the same Python that has a compiler, and is left behind.
 #
 # Base images are pinned by exact tags. To pin bytes: --build-arg PYTHON_IMAGE=python@sha256:...
+# PYTHON_IMAGE and BUILD_IMAGE have the same Python, to the patch release.
 # Python packages are pinned with hashes by config/locks/*.txt.
 ARG PYTHON_IMAGE=python:3.12.12-slim-bookworm
+ARG BUILD_IMAGE=python:3.12.12-bookworm
 ARG JRE_IMAGE=eclipse-temurin:17.0.16_8-jre-jammy
 
-FROM ${PYTHON_IMAGE} AS build
+FROM ${BUILD_IMAGE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
 COPY config/locks config/locks
@@ -16,7 +19,7 @@ RUN python -m venv /opt/build \
 RUN python -m venv --without-pip /opt/connectd \
  && /opt/build/bin/pip --python /opt/connectd/bin/python install \
       --require-hashes --only-binary :all: -r config/locks/worker.txt
-COPY pyproject.toml README.md ./
+COPY pyproject.toml hatch_build.py README.md ./
 COPY connectd connectd
 COPY spark_jobs spark_jobs
 RUN /opt/build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \

@@ -48,12 +48,12 @@ sbom: $(STAMP) ## what is in the worker's image, built without an engine, listed
 	@$(PY) -m tests.image.building worker --sbom sbom.cdx.json
 	@$(PY) -m tests.image.audit sbom.cdx.json
 
-# The virtual environment follows pyproject.toml and nothing else.
-$(STAMP): pyproject.toml
+# The virtual environment follows pyproject.toml, and what of the code is compiled.
+$(STAMP): pyproject.toml hatch_build.py connectd/connectors/dynamodb/page_scanner.pyx
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "$(PYTHON) is missing or older than 3.11; name another: make PYTHON=python3.12" >&2; \
 	  exit 1; }
-	@echo "connectd: installing into $(VENV) (once, and after changes of pyproject.toml) ..." >&2
+	@echo "connectd: installing into $(VENV) (once, and after changes of pyproject.toml or compiled code) ..." >&2
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	@$(PY) -m pip install --quiet --no-compile --editable '.[dev]'
 	@touch $@

@@ -26,6 +26,19 @@ _CONFIG = Config(region_name="eu-west-1", retries={"total_max_attempts": 3, "mod
 _OPS = {"INSERT": "c", "MODIFY": "u", "REMOVE": "d"}
 
 
+def producer_conf(bootstrap: str) -> dict[str, Any]:
+    """What connectd sets, and librdkafka's defaults."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "acks": "all",
+        "enable.idempotence": True,
+        "partitioner": "murmur2_random",
+        "compression.type": "lz4",
+        "linger.ms": 20,
+        "queue.buffering.max.kbytes": 32768,
+    }
+
+
 def _lowered(value: dict[str, Any]) -> dict[str, Any]:
     """One attribute value with lower-case type letters and base64 text for binary."""
     ((kind, inner),) = value.items()
@@ -47,17 +60,7 @@ class _Sender:
             "init_sync_end": None,
         }
         self.failed = 0
-        self._producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "acks": "all",
-                "enable.idempotence": True,
-                "partitioner": "murmur2_random",
-                "compression.type": "lz4",
-                "linger.ms": 5,
-                "queue.buffering.max.kbytes": 32768,
-            }
-        )
+        self._producer = Producer(producer_conf(bootstrap))
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -153,8 +156,9 @@ def _run(arguments: argparse.Namespace) -> int:
     return count
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def parse(description: str) -> argparse.Namespace:
+    """The arguments of a yardstick."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("path", choices=["scan", "stream"])
     parser.add_argument("--endpoint", required=True)
     parser.add_argument("--bootstrap", required=True)
@@ -162,7 +166,11 @@ def main() -> None:
     parser.add_argument("--topic", required=True)
     parser.add_argument("--key", default="id", help="name of the table's hash key")
     parser.add_argument("--count", type=int, required=True, help="items after which to stop")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse((__doc__ or "").splitlines()[0])
     cpu_s, wall_s = time.process_time(), time.perf_counter()
     items = _run(arguments)
     result = {

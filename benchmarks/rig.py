@@ -20,6 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from connectd.connectors.dynamodb import tiers
+from connectd.connectors.dynamodb.tiers import Tier
 from tests.fakes.process import FakeProcess
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import HarnessError
@@ -28,7 +30,8 @@ from tests.harness.worker import WorkerProcess
 DataPath = Literal["scan", "stream"]
 ROOT = Path(__file__).resolve().parents[1]
 DONE_DEADLINE_S = 900.0
-POLL_S = 0.2
+POLL_S = 1.0
+"""A look at the table's row costs the worker some milliseconds, which count."""
 HASH_KEY = "id"
 
 
@@ -89,25 +92,37 @@ class Rig:
 
     @contextlib.contextmanager
     def worker(
-        self, name: str, properties: Mapping[str, str] | None = None
+        self, name: str, properties: Mapping[str, str] | None = None, tier: Tier | None = None
     ) -> Iterator[WorkerProcess]:
-        """A worker with internal topics of its own; ``properties`` are further settings."""
+        """A worker with internal topics of its own; ``properties`` are further settings.
+
+        ``tier`` says what encodes pages; None: what is installed.
+        """
         prefix = f"{name}-{time.time_ns()}-"
         worker = WorkerProcess(
             self.broker.bootstrap,
             group_id=f"{prefix}group",
             topics_prefix=prefix,
             properties={"offset.flush.interval.ms": "5000", **(properties or {})},
+            env={tiers.SWITCH_ENV: "off"} if tier is Tier.PORTABLE else None,
         )
         with contextlib.closing(worker):
             worker.start()
             yield worker
 
-    def run_connectd(self, path: DataPath, table: str, count: int, **config: str) -> Usage:
-        """Let a fresh worker copy a table; returns what it cost."""
-        with self.worker(f"bench-{path}") as worker:
+    def run_connectd(
+        self,
+        path: DataPath,
+        table: str,
+        count: int,
+        config: Mapping[str, str] | None = None,
+        *,
+        tier: Tier | None = None,
+    ) -> Usage:
+        """Let a fresh worker copy a table; returns what it cost. ``config`` is the connector's."""
+        with self.worker(f"bench-{path}", tier=tier) as worker:
             before, started = cpu_s(worker.pid), time.monotonic()
-            self.create_connector(worker, self.connector_config(table, config))
+            self.create_connector(worker, self.connector_config(table, config or {}))
             self._wait_sent(worker, table, count)
             return Usage(
                 items=count,
@@ -148,14 +163,14 @@ class Rig:
             time.sleep(POLL_S)
         raise HarnessError(f"{count} items did not arrive: {row}\n{worker.log_tail()}")
 
-    def run_boto3(self, path: DataPath, table: str, count: int) -> Usage:
-        """The yardstick, in a process of its own."""
-        command = [sys.executable, "-m", "benchmarks.boto3_loop", path]
+    def run_loop(self, module: str, path: DataPath, table: str, count: int) -> Usage:
+        """A yardstick, in a process of its own: ``boto3_loop`` or ``push_loop``."""
+        command = [sys.executable, "-m", f"benchmarks.{module}", path]
         options = {
             "--endpoint": self.fake.url,
             "--bootstrap": self.broker.bootstrap,
             "--table": table,
-            "--topic": f"boto3-{time.time_ns()}",
+            "--topic": f"{module.replace('_', '-')}-{time.time_ns()}",
             "--key": HASH_KEY,
             "--count": str(count),
         }
@@ -163,7 +178,7 @@ class Rig:
             command += [name, value]
         done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
         if done.returncode != 0:
-            raise HarnessError(f"the boto3 loop failed: {done.stderr[-2000:]}")
+            raise HarnessError(f"{module} failed: {done.stderr[-2000:]}")
         result = json.loads(done.stdout.splitlines()[-1])
         return Usage(result["items"], result["cpu_s"], result["wall_s"], 0.0)
 
@@ -189,13 +204,18 @@ def measure(path: DataPath, arguments: list[str]) -> None:
         load("bench-tenth", options.items // 10)
         load("bench-whole", options.items)
         config = {} if path == "scan" else _STREAM_ONLY
-        tenth = parts.run_connectd(path, "bench-tenth", options.items // 10, **config)
+        tenth = parts.run_connectd(path, "bench-tenth", options.items // 10, config)
         say(f"connectd, a tenth: {tenth}")
-        whole = parts.run_connectd(path, "bench-whole", options.items, **config)
-        say(f"connectd: {whole}")
-        yardstick = parts.run_boto3(path, "bench-whole", options.boto3_items)
-        say(f"boto3 loop: {yardstick}")
-    print(json.dumps(_result(path, tenth, whole, yardstick)))
+        by_tier: dict[Tier, Usage] = {}
+        for tier in dict.fromkeys((tiers.active(), Tier.PORTABLE)):
+            used = parts.run_connectd(path, "bench-whole", options.items, config, tier=tier)
+            say(f"connectd, {tier.value}: {used}")
+            by_tier[tier] = used
+        boto3 = parts.run_loop("boto3_loop", path, "bench-whole", options.boto3_items)
+        say(f"boto3 loop: {boto3}")
+        push = parts.run_loop("push_loop", path, "bench-whole", options.items)
+        say(f"push loop: {push}")
+    print(json.dumps(_result(path, tenth, by_tier, boto3, push)))
 
 
 _STREAM_ONLY = {"init.sync.skip": "true", "stream.start.position": "TRIM_HORIZON"}
@@ -213,14 +233,24 @@ def _parse(path: DataPath, arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _result(path: DataPath, tenth: Usage, whole: Usage, yardstick: Usage) -> dict[str, Any]:
+def _result(
+    path: DataPath, tenth: Usage, by_tier: Mapping[Tier, Usage], boto3: Usage, push: Usage
+) -> dict[str, Any]:
+    tier, whole = next(iter(by_tier.items()))
     return {
         "bench": path,
-        "ratio_to_boto3": round(yardstick.cpu_us_per_item / whole.cpu_us_per_item, 2),
+        "tier": tier.value,
+        "ratio_to_boto3": round(boto3.cpu_us_per_item / whole.cpu_us_per_item, 2),
+        "portable_ratio_to_boto3": round(
+            boto3.cpu_us_per_item / by_tier[Tier.PORTABLE].cpu_us_per_item, 2
+        ),
+        "ratio_to_push": round(push.cpu_us_per_item / whole.cpu_us_per_item, 2),
         "items_per_cpu_second": round(whole.items / whole.cpu_s),
         "items_per_second": round(whole.items / whole.wall_s),
         "cpu_us_per_item": round(whole.cpu_us_per_item, 2),
-        "boto3_cpu_us_per_item": round(yardstick.cpu_us_per_item, 2),
+        "portable_cpu_us_per_item": round(by_tier[Tier.PORTABLE].cpu_us_per_item, 2),
+        "boto3_cpu_us_per_item": round(boto3.cpu_us_per_item, 2),
+        "push_cpu_us_per_item": round(push.cpu_us_per_item, 2),
         "peak_rss_mib": round(whole.peak_rss_mib, 1),
         "peak_rss_mib_tenth": round(tenth.peak_rss_mib, 1),
         "items": whole.items,

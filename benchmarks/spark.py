@@ -164,7 +164,7 @@ def main() -> None:
         parts.load_items(TABLE, options.items)
         if options.page_ms:
             parts.fake.control.latency(operation="Scan", delay_s=options.page_ms / 1000)
-        parts.run_connectd("scan", "warm-up", max(1, options.items // 10), **segments)
+        parts.run_connectd("scan", "warm-up", max(1, options.items // 10), segments)
         daemon = _run(parts, options.items, {**segments, "init.sync.engine": "daemon"}, {})
         say(f"daemon: {daemon}")
         spark = _run(

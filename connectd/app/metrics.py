@@ -17,6 +17,7 @@ from connectd.aio.clock import Clock
 from connectd.aio.scheduler import PollScheduler
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb import tiers
 from connectd.kafka.pool import ProducerPool
 from connectd.observe import metrics_connect, metrics_own
 from connectd.observe.metrics import Dialect, Exposition, label_text
@@ -108,6 +109,8 @@ class WorkerMetrics:
                 "polls_waiting": polls.waiting,
             },
         )
+        tier = label_text(tier=tiers.active().value)
+        exposition.add(metrics_own.ENCODING_TIER, tier, 1)
         for name, is_available in parts.herder.stores_available().items():
             exposition.add(
                 metrics_own.KAFKA["available"], label_text(client=name), int(is_available)

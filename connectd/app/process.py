@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -36,6 +37,7 @@ from connectd.app.exit_code import ExitCode, exit_code_of
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.connector_file import ConnectorFile
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb import tiers
 from connectd.connectors.dynamodb.spark_engine import SparkEngine
 from connectd.errors import (
     ConfigError,
@@ -134,6 +136,7 @@ class WorkerApp:
             WorkerError: a service of the worker gave up.
         """
         try:
+            _tell_tier()
             bound = self._rest.open()
             url = self._config.rest.advertised.url(bound, _machine_address())
             with containment.contained("making what the worker's properties name"):
@@ -316,6 +319,8 @@ def serve(
     async def run() -> ExitCode:
         return await WorkerApp(config, connectors, plugins, end_watch).run()
 
+    # What is loaded by now stays for good: collections need not walk over it again and again.
+    gc.freeze()
     code = ExitCode.FAILED
     try:
         code = _run_to_the_end(loop, run(), end_watch)
@@ -329,6 +334,12 @@ def serve(
         with contextlib.suppress(SystemExit):  # theirs; we have our own code
             runner.close()
     return code
+
+
+def _tell_tier() -> None:
+    """Say what encodes pages: little else makes such a difference to what a core can do."""
+    reason = {"reason": why} if (why := tiers.why_portable()) else {}
+    _log.info("tier of the encoder chosen", tier=tiers.active().value, **reason)
 
 
 def _run_to_the_end(

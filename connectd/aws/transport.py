@@ -169,12 +169,9 @@ class AiohttpTransport:
 
 
 async def _read(answer: aiohttp.ClientResponse, call: Call) -> bytes:
-    length = answer.content_length
-    if length is not None and length <= BODY_BYTES_MAX:
-        return await answer.read()
-    chunks: list[bytes] = []
+    chunks: list[bytes] = []  # as they come: ``read`` would join them twice
     size = 0
-    async for chunk in answer.content.iter_any():
+    async for chunk, _ in answer.content.iter_chunks():
         size += len(chunk)
         if size > BODY_BYTES_MAX:
             raise TransientNetworkError(

@@ -66,6 +66,17 @@ TABLE_COUNTS: Final = MetricGroup(
     {metric.name: metric for metric in (TABLE_STATE, CONNECTOR_TABLES, CONNECTOR_DEGRADED)},
 )
 
+ENCODING_TIER: Final = Metric(
+    "connectd_worker_encoding_tier",
+    _G,
+    ("tier",),
+    "1",
+    "What turns pages of DynamoDB into records of JsonConverter: compiled, or portable where the "
+    "extension is not installed or is switched off (CONNECTD_ACCELERATOR=off).",
+    "what is installed",
+)
+ENCODING: Final = MetricGroup("The worker's encoder", (), {ENCODING_TIER.name: ENCODING_TIER})
+
 # The declarations below read as tables.
 # fmt: off
 
@@ -184,6 +195,7 @@ PROCESS: Final = _group("The process", "process", (), (
 
 GROUPS: Final[tuple[MetricGroup, ...]] = (
     WORKER,
+    ENCODING,
     KAFKA,
     CONNECTOR,
     TABLE_COUNTS,

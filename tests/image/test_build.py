@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -60,6 +61,13 @@ def test_the_entry_point_starts(image: Build) -> None:
     command = dockerfile.read().last("worker", "ENTRYPOINT").command
     answer = image.run("worker", *command, "--version")
     assert answer.stdout == f"connectd {connectd.__version__}\n", answer.stderr
+
+
+def test_it_has_the_compiled_tier_where_this_machine_can_compile(image: Build) -> None:
+    code = "from connectd.connectors.dynamodb import tiers; print(tiers.active().value)"
+    tier = "compiled" if shutil.which("gcc") else "portable"
+    answer = image.run("worker", "python", "-c", code)
+    assert answer.stdout == f"{tier}\n", answer.stderr
 
 
 def test_there_is_no_pip_and_nothing_but_what_runs(image: Build) -> None:

@@ -37,7 +37,9 @@ def test_what_is_copied_exists_and_is_sent_to_the_engine(file: Dockerfile) -> No
         if each.word == "COPY" and each.copied[0] is None
         for source in each.copied[1]
     ]
-    assert {"connectd", "spark_jobs", "config/locks", "pyproject.toml"} <= set(sources)
+    assert {"connectd", "spark_jobs", "config/locks", "pyproject.toml", "hatch_build.py"} <= set(
+        sources
+    )
     assert [source for source in sources if not (ROOT / source).exists()] == []
     assert [source for source in sources if not dockerfile.is_sent(source)] == []
 
@@ -48,6 +50,8 @@ def test_what_is_copied_exists_and_is_sent_to_the_engine(file: Dockerfile) -> No
         ("connectd/app/wiring.py", True),
         ("config/worker.properties", True),
         ("connectd/__pycache__/x.pyc", False),
+        ("connectd/connectors/dynamodb/page_scanner.pyx", True),
+        ("connectd/connectors/dynamodb/page_scanner.cpython-311-x86_64-linux-gnu.so", False),
         ("config/standalone.properties", False),
         (".git/config", False),
         (".env", False),
@@ -73,9 +77,14 @@ def test_every_stage_that_is_copied_from_is_there(file: Dockerfile) -> None:
 def test_base_images_are_pinned_to_exact_releases(file: Dockerfile) -> None:
     bases = {each.base for each in file.stages.values()} - set(file.stages)
     images = {file.image_of(base) for base in bases}
-    assert len(images) == 2
+    assert len(images) == 3
     unpinned = [each for each in images if not re.fullmatch(r"[\w/.-]+:\d+\.\d+\.\d+[\w.-]*", each)]
     assert unpinned == []
+
+
+def test_what_is_compiled_is_compiled_for_the_python_that_runs_it(file: Dockerfile) -> None:
+    built, runs = (file.image_of(file.stages[each].base) for each in ("build", "runtime"))
+    assert built.replace("-bookworm", "-slim-bookworm") == runs
 
 
 @each_target

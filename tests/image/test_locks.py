@@ -53,7 +53,7 @@ def test_nothing_of_the_tests_is_in_an_image() -> None:
 
 def test_what_builds_the_images_is_locked() -> None:
     pinned = audit.pins(LOCKED / "build.txt")
-    assert {"hatchling", "setuptools", "wheel", "cyclonedx-bom"} <= pinned.keys()
+    assert {"cython", "hatchling", "setuptools", "wheel", "cyclonedx-bom"} <= pinned.keys()
 
 
 def test_files_of_the_last_days_are_not_taken() -> None:

@@ -8,6 +8,6 @@ Where to look:
 * INIT_SYNC is ``scan`` paced by ``pacing``, SYNC is ``shard_reader`` driven by ``lineage`` (pure);
 * what is remembered between two lives is in ``offsets``;
 * records become messages in ``decode``, ``document``, ``keys``, ``envelope``, ``plan``, ``payload``
-  (pure; the Spark jobs use them too);
+  (pure; the Spark jobs use them too), or in the compiled ``page_scanner``, as ``tiers`` says;
 * settings: ``config``, with their keys in ``config_keys`` and ``config_keys_stream``.
 """

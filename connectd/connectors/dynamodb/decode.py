@@ -54,7 +54,7 @@ class ScanPage(msgspec.Struct, frozen=True):
     scanned_count: int
 
 
-class StreamChange(msgspec.Struct, rename="pascal"):
+class StreamChange(msgspec.Struct, rename="pascal", gc=False):
     """What happened to one item: the ``dynamodb`` member of a stream record.
 
     An image that the stream does not carry is an empty ``Raw``, which is false.
@@ -65,15 +65,13 @@ class StreamChange(msgspec.Struct, rename="pascal"):
     approximate_creation_date_time: float = 0.0
     new_image: Raw = Raw()
     old_image: Raw = Raw()
-    size_bytes: int = 0
 
 
-class StreamRecord(msgspec.Struct):
-    """One record of a shard."""
+class StreamRecord(msgspec.Struct, gc=False):
+    """One record of a shard; not known to the garbage collector, which a page would call in."""
 
     change: StreamChange = msgspec.field(name="dynamodb")
     event_name: str = msgspec.field(name="eventName")
-    event_id: str = msgspec.field(name="eventID", default="")
     user_identity_json: Raw = msgspec.field(name="userIdentity", default_factory=Raw)
 
     @property

@@ -23,7 +23,7 @@ from connectd.connectors.dynamodb.envelope import (
     SourceInfo,
     operation_of,
 )
-from connectd.connectors.dynamodb.plan import PageLayout, TablePlan, ValueFrame
+from connectd.connectors.dynamodb.plan import PageLayout, TablePlan
 from connectd.errors import ConvertError
 from connectd.model import java_json
 from connectd.model.record import (
@@ -79,12 +79,18 @@ class ScanPayload:
         frame = layout.frame(self.info, _read_facts(self.info))
         head, tail = frame.head, frame.tail
         key_values, write_document = self.plan.key_schema.values, self.plan.write_document
-        records: list[EncodedRecord] = []
-        for raw in self.items:
+
+        def portable(raw: Raw) -> EncodedRecord:
             item = parse_item(raw)
             key = layout.key(key_values(item))
             text = write_document(item).decode()
-            records.append((key, head + java_json.quoted(text) + tail))
+            return key, head + java_json.quoted(text) + tail
+
+        scanner = layout.scanner()
+        if scanner is None:
+            records = [portable(raw) for raw in self.items]
+        else:
+            records = scanner.items(self.items, head, tail, portable)
         if records and self.last_info:
             last_tail = layout.frame(self.last_info, _read_facts(self.last_info)).tail
             key_bytes, value_bytes = records[-1]
@@ -144,29 +150,57 @@ class StreamPayload:
         return None if layout is None else functools.partial(self._encode, layout)
 
     def _encode(self, layout: PageLayout) -> EncodedPage:
-        key_values, write_document = self.plan.key_schema.values, self.plan.write_document
+        mould_of = functools.partial(self._mould, layout)
+        portable = functools.partial(self._portable, layout)
+        envelope, scanner = self.plan.envelope, layout.scanner()
+        if scanner is None:
+            records = self._changes(mould_of, portable)
+        else:
+            records = scanner.changes(
+                self.records,
+                mould_of,
+                portable,
+                identity_of=self._identity if envelope.user_identity else None,
+                wants_old=envelope.old_image,
+            )
+        return EncodedPage(self.plan.topic, records)
+
+    def _changes(
+        self,
+        mould_of: Callable[[StreamRecord], Mould],
+        portable: Callable[[StreamRecord, Mould], tuple[bytes, bytes]],
+    ) -> list[EncodedRecord]:
         # Records of one page share few seconds and operations, hence few moulds.
-        moulds: dict[tuple[str, float, bytes | None], _Mould] = {}
+        moulds: dict[tuple[str, float, bytes | None], Mould] = {}
         records: list[EncodedRecord] = []
         for record in self.records:
             alike = (record.event_name, record.created_s, self._identity(record))
             mould = moulds.get(alike)
             if mould is None:
-                mould = moulds[alike] = self._mould(layout, record)
-            item = parse_item(_attributes(record))
-            key = layout.key(key_values(item))
-            text = "" if mould.is_document_empty else write_document(item).decode()
-            old = self._old_document(record)
-            end = mould.frame.tail if old is None else mould.frame.tail_after(java_json.quoted(old))
-            records.append((key, mould.frame.head + java_json.quoted(text) + end))
+                mould = moulds[alike] = mould_of(record)
+            encoded = portable(record, mould)
+            records.append(encoded)
             if mould.is_deletion:
-                records.append((key, None))
-        return EncodedPage(self.plan.topic, records)
+                records.append((encoded[0], None))
+        return records
 
-    def _mould(self, layout: PageLayout, record: StreamRecord) -> _Mould:
+    def _portable(
+        self, layout: PageLayout, record: StreamRecord, mould: Mould
+    ) -> tuple[bytes, bytes]:
+        item = parse_item(_attributes(record))
+        key = layout.key(self.plan.key_schema.values(item))
+        text = "" if mould.is_document_empty else self.plan.write_document(item).decode()
+        old = self._old_document(record)
+        tail = mould.tail if old is None else mould.tail_after(java_json.quoted(old))
+        return key, mould.head + java_json.quoted(text) + tail
+
+    def _mould(self, layout: PageLayout, record: StreamRecord) -> Mould:
         facts = self._facts(record)
-        return _Mould(
-            frame=layout.frame(self.info, facts),
+        frame = layout.frame(self.info, facts)
+        return Mould(
+            frame.head,
+            frame.tail,
+            frame.tail_after,
             is_deletion=facts.operation is Operation.DELETE,
             is_document_empty=_is_document_empty(self.plan, facts.operation),
         )
@@ -187,10 +221,16 @@ class StreamPayload:
         return self.plan.write_document(parse_item(record.old_image)).decode()
 
 
-class _Mould(NamedTuple):
-    """What all records have in common that say the same happened at the same time."""
+class Mould(NamedTuple):
+    """What all records have in common that say the same happened at the same time.
 
-    frame: ValueFrame
+    The compiled tier reads it by position.
+    """
+
+    head: bytes
+    tail: bytes
+    tail_after: Callable[[bytes], bytes]
+    """The tail with an old document, see ``ValueFrame``."""
     is_deletion: bool
     is_document_empty: bool
 

@@ -2,8 +2,8 @@
 
 A ``TablePlan`` fixes topic, schemas and document writer; a ``PageLayout`` adds the pair of
 converters, so that of all the bytes of a record only the document and the key remain to be encoded
-(the portable tier T1 of DESIGN section 4). Plans are shared by all pages of a table and owned by
-nobody: they are values.
+(DESIGN section 4), by the ``tier`` that the plan has chosen. Plans are shared by all pages of a
+table and owned by nobody: they are values.
 
 A layout is not written by hand: it is the general path's own output for a record with an empty
 document, cut open where the document goes. What the cut cannot prove, a property test does: both
@@ -13,16 +13,20 @@ paths give the same bytes.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from connectd.connectors.dynamodb import document
+from connectd.connectors.dynamodb import document, tiers
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, RecordFacts, SourceInfo
 from connectd.connectors.dynamodb.keys import KeySchema
+from connectd.connectors.dynamodb.tiers import Tier
 from connectd.errors import InvariantError
 from connectd.model import connect_json, java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, Struct
+
+if TYPE_CHECKING:
+    from connectd.connectors.dynamodb.page_scanner import PageScanner
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -32,12 +36,13 @@ _OLD_DOCUMENT = b',"old_document":'
 
 @dataclass(frozen=True)
 class TablePlan:
-    """How one table's items become records."""
+    """How one table's items become records; ``tier`` says who writes the bytes."""
 
     table: str
     topic: str
     key_schema: KeySchema
     envelope: EnvelopeSettings
+    tier: Tier = field(default_factory=tiers.active, compare=False)
 
     @functools.cached_property
     def key_connect_schema(self) -> Schema:
@@ -91,6 +96,10 @@ class PageLayout:
     """The bytes of keys and values, but for what differs from record to record."""
 
     envelope: EnvelopeSettings
+    tier: Tier
+    key_names: tuple[bytes, ...]
+    """Names of the key attributes as they stand in a value: in a document, which is a string."""
+    key_letters: str
     key_heads: tuple[bytes, ...]
     """What stands before the value of each key field."""
     key_tail: bytes
@@ -106,6 +115,9 @@ class PageLayout:
         value_head, value_tail = _schema_envelope(plan.envelope.value_schema, value_carries_schema)
         return cls(
             envelope=plan.envelope,
+            tier=plan.tier,
+            key_names=tuple(_name_in_value(each.name) for each in plan.key_schema.attributes),
+            key_letters="".join(each.type for each in plan.key_schema.attributes),
             key_heads=tuple(
                 (b"," if index else key_head + b"{") + document.json_bytes(field.name) + b":"
                 for index, field in enumerate(plan.key_connect_schema.fields)
@@ -113,6 +125,21 @@ class PageLayout:
             key_tail=b"}" + key_tail,
             value_head=value_head,
             value_tail=value_tail,
+        )
+
+    def scanner(self) -> PageScanner | None:
+        """A compiled scanner for the items of one page, in one thread; None: the portable tier."""
+        scanner_class = tiers.scanner_class() if self.tier is Tier.COMPILED else None
+        if scanner_class is None:
+            return None
+        is_plain = self.envelope.document == "plain"
+        return scanner_class(
+            self.key_names,
+            self.key_letters,
+            self.key_heads,
+            self.key_tail,
+            is_plain=is_plain,
+            sanitises=self.envelope.sanitises_names and not is_plain,
         )
 
     def key(self, values: tuple[str, ...]) -> bytes:
@@ -136,6 +163,10 @@ class PageLayout:
         return ValueFrame(
             head=self.value_head + before + b'"document":', tail=after + self.value_tail
         )
+
+
+def _name_in_value(name: str) -> bytes:
+    return java_json.quoted(java_json.dumps_text(name).decode())[3:-3]
 
 
 def _carries_schema(converter: ConverterSpec) -> bool:

@@ -13,6 +13,7 @@ from connectd.aio.scheduler import PollScheduler
 from connectd.app.metrics import FRESH_S, MeteredParts, WorkerMetrics
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.worker import WorkerConfig
+from connectd.connectors.dynamodb import tiers
 from connectd.errors import ConfigError
 from connectd.kafka.pool import ProducerPool
 from connectd.runtime.loop_watch import LoopWatch
@@ -63,6 +64,7 @@ async def test_the_worker_tells_of_itself() -> None:
         assert 'connectd_kafka_available{client="configs"} 1\n' in text
         assert "connectd_worker_polls_in_flight_max 7\n" in text
         assert "connectd_worker_loop_lateness_max_seconds NaN\n" in text
+        assert f'connectd_worker_encoding_tier{{tier="{tiers.active().value}"}} 1\n' in text
         assert "\nprocess_cpu_seconds_total " in text
         assert 'connect_protocol="SESSIONED"' in text
 

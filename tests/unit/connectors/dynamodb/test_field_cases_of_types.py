@@ -16,6 +16,8 @@ from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.model.record import ConverterSpec
 from tests.kit import items
 
+pytestmark = pytest.mark.usefixtures("tier")
+
 _BARE = ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),))
 _INFO = SourceInfo("orders", InitSyncState.RUNNING, 1557387726273)
 _ENVELOPES = ["0.1", "1.0"]

@@ -19,6 +19,8 @@ from connectd.errors import ConvertError
 from connectd.model.record import ConverterSpec, EncodedPage, EncodedRecord, SourceRecord
 from tests.kit import items
 
+pytestmark = pytest.mark.usefixtures("tier")
+
 _BARE = ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),))
 _STRINGS = ConverterSpec("org.apache.kafka.connect.storage.StringConverter")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.converters.json_converter import JsonConverter
 from connectd.model.record import ConverterSpec, EncodedRecord, SourceRecord
 from tests.kit import items
+
+pytestmark = pytest.mark.usefixtures("tier")
 
 _KEYS: tuple[tuple[tuple[str, Any], ...], ...] = (
     (("id", "S"),),

@@ -1,0 +1,33 @@
+from collections.abc import Callable, Iterable
+
+from connectd.connectors.dynamodb.decode import Raw, StreamRecord
+from connectd.connectors.dynamodb.payload import Mould
+from connectd.model.record import EncodedRecord
+
+class PageScanner:
+    def __init__(
+        self,
+        key_names: tuple[bytes, ...],
+        key_letters: str,
+        key_heads: tuple[bytes, ...],
+        key_tail: bytes,
+        *,
+        is_plain: bool,
+        sanitises: bool,
+    ) -> None: ...
+    def items(
+        self,
+        items: Iterable[Raw],
+        head: bytes,
+        tail: bytes,
+        portable: Callable[[Raw], EncodedRecord],
+    ) -> list[EncodedRecord]: ...
+    def changes(
+        self,
+        records: Iterable[StreamRecord],
+        mould_of: Callable[[StreamRecord], Mould],
+        portable: Callable[[StreamRecord, Mould], tuple[bytes, bytes]],
+        *,
+        identity_of: Callable[[StreamRecord], bytes | None] | None,
+        wants_old: bool,
+    ) -> list[EncodedRecord]: ...

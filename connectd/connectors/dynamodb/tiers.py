@@ -1,0 +1,62 @@
+"""Which of the two encoders of the direct path does the work.
+
+*Portable* is Python on msgspec and orjson: always there, always right, the oracle of the other.
+*Compiled* is ``page_scanner``, an extension that is built where a C compiler is at hand when
+connectd is installed (docs/decisions/0014). Both give the same bytes, so nothing depends on the
+choice but speed.
+
+The choice is made once per table plan, by what is installed; ``CONNECTD_ACCELERATOR=off`` in the
+environment of a process takes the portable one in any case. The environment and not a worker key,
+since Spark's Python workers have no worker's properties.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from connectd.connectors.dynamodb.page_scanner import PageScanner
+
+SWITCH_ENV: Final = "CONNECTD_ACCELERATOR"
+
+_EXTENSION: Final = "connectd.connectors.dynamodb.page_scanner"
+
+
+class Tier(Enum):
+    """An encoder of the direct path, as logs, metrics and REST spell it."""
+
+    COMPILED = "compiled"
+    PORTABLE = "portable"
+
+
+def active() -> Tier:
+    """The tier that new plans take in this process."""
+    return Tier.PORTABLE if why_portable() else Tier.COMPILED
+
+
+def why_portable() -> str:
+    """Why the compiled tier is not used; empty: it is."""
+    if os.environ.get(SWITCH_ENV, "").strip().lower() == "off":
+        return f"{SWITCH_ENV}=off"
+    return _load()[1]
+
+
+def scanner_class() -> type[PageScanner] | None:
+    """The compiled scanner; None: it cannot be had here."""
+    return _load()[0]
+
+
+@cache
+def _load() -> tuple[type[PageScanner] | None, str]:
+    """The scanner, or why there is none."""
+    try:
+        extension = importlib.import_module(_EXTENSION)
+    except ModuleNotFoundError:
+        return None, "no extension is installed: it was built without a C compiler, or for others"
+    except ImportError as error:  # of another platform, or damaged
+        return None, f"the extension cannot be loaded: {error}"
+    return extension.PageScanner, ""

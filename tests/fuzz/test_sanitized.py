@@ -1,0 +1,34 @@
+"""A short run of the fuzzer on a build that the sanitizers watch, and that they do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.fuzz import pages
+
+_STEP_OUTSIDE = """
+import ctypes
+from tests.fuzz.exact_memory import ExactMemory
+with ExactMemory() as memory:
+    view = memory.copy(b"123456789")
+    print(bytes(view).decode(), flush=True)
+    ctypes.string_at(memory.last_block, 10)
+"""
+
+
+def test_damaged_pages_are_alike_on_both_tiers_and_no_step_leads_out_of_memory() -> None:
+    assert pages.main(["--sanitize", "--pages", "2000", "--seed", "11"]) == 0
+
+
+def test_a_step_outside_of_exact_memory_is_seen() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _STEP_OUTSIDE],
+        cwd=pages.ROOT,
+        env=pages.watched_environ(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.stdout == "123456789\n"
+    assert "heap-buffer-overflow" in ended.stderr
