@@ -33,7 +33,7 @@ from typing import Final, TypeGuard
 from connectd.aio.clock import Clock, LoopClock
 from connectd.connectors.dynamodb.ack_window import AckWindow
 from connectd.errors import InvariantError
-from connectd.model.record import Emission, RecordBatch, Seal, SourceOffset, SourcePartition
+from connectd.model.record import Acked, Emission, RecordBatch, Seal, SourceOffset, SourcePartition
 
 REMOVED: Final = None
 """The offset that removes a source partition: stores write a tombstone for it."""
@@ -217,10 +217,10 @@ class EmissionQueue:
         """The page, counted until it is acknowledged."""
         leave, on_acked = self._window.send(self._has_news.set), page.on_acked
 
-        def on_page_acked() -> None:
+        def on_page_acked(acked: Acked) -> None:
             leave()
             if on_acked is not None:
-                on_acked()
+                on_acked(acked)
 
         return replace(page, on_acked=on_page_acked)
 

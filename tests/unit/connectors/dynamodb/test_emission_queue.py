@@ -18,6 +18,7 @@ from connectd.connectors.dynamodb.emission_queue import (
 )
 from connectd.errors import ConvertError, InvariantError, RecordError
 from connectd.model.record import (
+    Acked,
     ConverterSpec,
     EncodedPage,
     RecordBatch,
@@ -104,7 +105,7 @@ async def test_readers_wait_before_they_fetch_more_than_there_are_places() -> No
             taken += 1
             assert isinstance(page, RecordBatch)
             assert page.on_acked is not None
-            page.on_acked()
+            page.on_acked(Acked())
         await asyncio.sleep(0.1)
         assert queue.statistics().places_taken <= 16
     assert (taken, fetched) == (500, 500)
@@ -320,7 +321,7 @@ async def test_pages_wait_while_kafka_has_enough_of_them_and_the_tip_does_not() 
     acked = under_way[0]
     assert isinstance(acked, RecordBatch)
     assert acked.on_acked is not None
-    acked.on_acked()
+    acked.on_acked(Acked())
     assert _numbers(await queue.take()) == [8]
 
 
