@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from connectd.observe import redaction
 from tests.harness import kafka_launch
 from tests.harness.kafka import KafkaBroker
 from tests.harness.kafka_launch import Capability
@@ -45,6 +46,13 @@ def _levels_of_loggers_stay() -> Iterator[None]:
         level = before.get(name, logging.NOTSET)
         if isinstance(each, logging.Logger) and each.level != level:
             each.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def _secrets_of_a_test_end_with_it() -> Iterator[None]:
+    """They belong to the process too: a word that is one somewhere is just a word elsewhere."""
+    with redaction.forgetting():
+        yield
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ import functools
 import json
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -125,6 +126,20 @@ def forget_secrets() -> None:
     """Forget every registered string: the end of a process, or of a test."""
     _secrets.clear()
     _order_anew()
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Forget at the end what was registered within; what was known before stays known."""
+    with _changing:
+        before = _secrets.copy()
+    try:
+        yield
+    finally:
+        with _changing:
+            _secrets.clear()
+            _secrets.update(before)
+            _order_anew()
 
 
 def redact_text(text: str) -> str:

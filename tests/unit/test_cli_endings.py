@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,7 @@ def test_what_is_only_shown_may_be_left_at_any_point(arguments: str) -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize(
     ("name", "module", "arguments", "code"),
     [
@@ -153,40 +156,57 @@ def test_an_interrupt_while_it_loads_is_no_verdict(
     assert (done.returncode, done.stderr) == (code, "")
 
 
+@contextlib.contextmanager
+def comparing(directory: Path, *prefix: str) -> Iterator[subprocess.Popen[str]]:
+    """A comparison that has made its file; killed in the end if it has not ended by then."""
+    program = WAITING.replace("sys.argv[1]", repr(str(directory)))
+    with subprocess.Popen(
+        [*prefix, sys.executable, "-c", program],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "waiting\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Signals that were ignored when the tests were started (nohup, a job in the background) are
+    not by the processes of a test."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    ignored = [each for each in numbers if signal.getsignal(each) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_comparison_that_is_told_to_end_leaves_nothing(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WAITING.replace("sys.argv[1]", repr(str(tmp_path)))],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as comparing:
-        assert comparing.stdout is not None
-        assert comparing.stdout.readline() == "waiting\n"
+    with comparing(tmp_path) as process:
         assert len(list(tmp_path.iterdir())) == 1
-        comparing.send_signal(number)
-        _, err = comparing.communicate(timeout=60)
-    assert (comparing.returncode, err) == (2, "")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (2, "")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        ["nohup", sys.executable, "-c", WAITING.replace("sys.argv[1]", repr(str(tmp_path)))],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as comparing:
-        assert comparing.stdout is not None
-        assert comparing.stdout.readline() == "waiting\n"
-        comparing.send_signal(signal.SIGHUP)
-        comparing.send_signal(signal.SIGTERM)
-        comparing.communicate(timeout=60)
-    assert comparing.returncode == 2
+    with comparing(tmp_path, "nohup") as process:
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 2
 
 
 @pytest.mark.parametrize("topic", ["", "a b", "..", "x" * 250])

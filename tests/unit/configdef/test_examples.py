@@ -58,8 +58,11 @@ def test_the_file_of_a_standalone_worker_starts_one_without_warnings() -> None:
 
 
 @pytest.mark.parametrize("path", WORKER_FILES, ids=lambda path: path.name)
-def test_what_is_commented_out_in_a_worker_file_is_right_too(path: Path) -> None:
+def test_what_is_commented_out_in_a_worker_file_is_right_too(path: Path, tmp_path: Path) -> None:
+    authority = tmp_path / "ca.pem"
+    authority.write_text("-----BEGIN CERTIFICATE-----\n", encoding="utf-8")
     text = uncommented(path.read_text(encoding="utf-8"))
+    text = text.replace("=/etc/connectd/ca.pem", f"={authority}")
     config = WorkerConfig.from_properties(properties.parse_text(text))
     assert config.warnings() == []
     assert config.rest.advertised.host == "worker-1.example.com"
@@ -67,7 +70,7 @@ def test_what_is_commented_out_in_a_worker_file_is_right_too(path: Path) -> None
     conf = clientconf.producer_conf(settings, client_id="test")
     assert conf["sasl.username"] == "connect"
     own = clientconf.admin_conf(clientconf.select(config.client_config()), client_id="test")
-    assert own["ssl.ca.location"] == "/etc/connectd/ca.pem"
+    assert own["ssl.ca.location"] == str(authority)
 
 
 @pytest.mark.parametrize("path", CONNECTOR_FILES, ids=lambda path: path.name)

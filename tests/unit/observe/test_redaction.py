@@ -216,3 +216,11 @@ def test_a_secret_of_two_sets_stays_while_one_of_them_is_kept() -> None:
     for secrets in (["same-key", "token-1"], ["same-key", "token-2"], ["same-key", "token-3"]):
         passing.replace(secrets)
     assert redact_text("same-key token-1 token-2") == f"{HIDDEN} token-1 {HIDDEN}"
+
+
+def test_what_is_registered_in_a_passage_is_forgotten_behind_it() -> None:
+    redaction.register_secret("stays-known")
+    with redaction.forgetting():
+        redaction.register_secret("passes-by")
+        assert redaction.redact_text("stays-known passes-by") == "[hidden] [hidden]"
+    assert redaction.redact_text("stays-known passes-by") == "[hidden] passes-by"

@@ -60,7 +60,7 @@ def test_a_collector_that_is_away_and_comes_back_is_two_lines(
         ("warning", "Transient error refused, retrying in 1s."),
         ("info", None),
     ]
-    assert caplog.records == []
+    assert LIBRARY.name not in [each.name for each in caplog.records]
 
 
 def test_who_wants_every_attempt_switches_debug_on(
@@ -69,7 +69,7 @@ def test_who_wants_every_attempt_switches_debug_on(
     collector.is_away = True
     with caplog.at_level(logging.DEBUG, LIBRARY.name):
         exporter.export(())
-    assert len(caplog.records) == 4
+    assert [each.name for each in caplog.records].count(LIBRARY.name) == 4
 
 
 def test_a_worker_that_traces_no_more_leaves_the_library_as_it_was(collector: _Collector) -> None:
