@@ -12,7 +12,6 @@ were silent for longer than their session, and when they start.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     TopicDescription as KafkaTopicDescription,
 )
 
+from connectd.aio import threads
 from connectd.aio.clock import Clock
 from connectd.errors import (
     AccessDeniedError,
@@ -306,16 +306,8 @@ class KafkaAdmin:
 def _metadata(client: AdminClient, deadline_s: float) -> Future[ClusterMetadata]:
     """What a broker says of the cluster and of one topic, which is not created by that.
 
-    confluent_kafka has this as a blocking call alone, so it gets a thread for as long as it takes,
-    one that the end of the process does not wait for.
+    confluent_kafka has this as a blocking call alone.
     """
-    answer: Future[ClusterMetadata] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(client.list_topics(ANY_TOPIC, timeout=deadline_s))
-        except (KafkaException, RuntimeError) as error:  # raised where somebody waits for it
-            answer.set_exception(error)
-
-    threading.Thread(target=ask, name="kafka-metadata", daemon=True).start()
-    return answer
+    return threads.started(
+        lambda: client.list_topics(ANY_TOPIC, timeout=deadline_s), name="kafka-metadata"
+    )
