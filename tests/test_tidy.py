@@ -31,7 +31,7 @@ CATCHES_EVERYTHING = {
     "connectd/pipeline/source_task.py": "an answer of the shared producer: it ends the task",
     "connectd/plugins/entry_points.py": "other people's packages: a failure is kept, and shown",
     "connectd/plugins/lookups.py": "the thread of a config provider: any failure is delivered",
-    "connectd/cli/worker_api.py": "a thread of a command: any failure is delivered to the loop",
+    "connectd/aio/threads.py": "a thread for one call: any failure is delivered to who waits",
     "connectd/connectors/dynamodb/connector.py": "a round of discovery: it is shown, and repeated",
 }
 

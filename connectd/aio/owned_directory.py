@@ -26,6 +26,7 @@ MAKE_TRIES: Final = 10
 class OwnedDirectory:
     """A new directory of this process, of mode 0700; ``remove`` it, or use it in a ``with`` block.
 
+    Its name is the prefix and the process's id, for people; who lives is told by the lock alone.
     The lock is held until then, or until the process ends: programs that it starts do not keep it.
     """
 
@@ -78,7 +79,7 @@ def _opened(path: Path) -> int:
 
 def _made(prefix: str, place: Path) -> tuple[Path, int]:
     for _ in range(MAKE_TRIES):
-        path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        path = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=place))
         lock = _locked(path)
         if lock is not None:
             return path, lock

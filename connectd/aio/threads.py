@@ -1,14 +1,17 @@
-"""Hand-over from threads to the event loop: many items, one wake-up.
+"""Hand-over from threads to the event loop: many items with one wake-up, or one answer.
 
-A thread calls ``push``; the loop receives everything pushed since its last visit in one callback.
-A future per record would cost more than the record.
+A thread calls ``Inbox.push``; the loop receives everything pushed since its last visit in one
+callback. A future per record would cost more than the record. ``started`` is for the rare call that
+blocks, and may never come back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -54,3 +57,22 @@ class Inbox(Generic[T]):
         """Forget what was not delivered and refuse the rest."""
         self._is_closed = True
         self._items.clear()
+
+
+def started(work: Callable[[], T], *, name: str) -> Future[T]:
+    """Have a blocking call done in a thread of its own, which the end of the process does not wait
+    for; for a loop by ``asyncio.wrap_future``.
+
+    Whoever waits for the answer may give up: the call goes on, and what it brings is dropped.
+    """
+    answer: Future[T] = Future()
+    answer.set_running_or_notify_cancel()  # from here on nobody can cancel it under the thread
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return answer

@@ -137,11 +137,12 @@ class WorkerMetrics:
                     "buffer_full_total": sum(each.buffer_full for each in producers),
                 },
             )
-        are_available = self._parts.producers.is_available()
+        availability = self._parts.producers.availability()
+        are_available = availability.pop("", True)
         exposition.add(
             metrics_own.KAFKA["available"], label_text(client="producers"), int(are_available)
         )
-        for connector, is_available in self._parts.producers.available_by_connector().items():
+        for connector, is_available in availability.items():
             exposition.add(
                 metrics_own.CONNECTOR["kafka_available"],
                 label_text(connector=connector),

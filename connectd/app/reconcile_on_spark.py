@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -68,9 +67,8 @@ class SparkLook:
         parts = spark_command.find_parts(self.settings, os.environ)
         parts = replace(parts, script=str(Path(parts.script).with_name(SCRIPT)))
         reconcile = ReconcileJob(self.consumer, ends, differences_max)
-        with ExitStack() as stack:
-            files = spark_command.write_files(self.job, self.settings)
-            stack.callback(spark_command.remove_files, files)
+        with spark_command.write_files(self.job, self.settings) as owned:
+            files = owned.path
             (files / JOB_FILE).write_bytes(reconcile.to_json())  # the directory is private
             command = spark_command.command(parts, self.settings, self.job, files, os.environ)
             await self._run(command, files, on_started)

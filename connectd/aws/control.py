@@ -14,7 +14,7 @@ import botocore.exceptions as boto
 
 from connectd.aws.blocking import BlockingCalls
 from connectd.aws.call_counts import CallCounts
-from connectd.aws.errors import Call, parse_client_error
+from connectd.aws.errors import Call, parse_client_error, refused_anew
 from connectd.aws.signing import Keys
 from connectd.errors import AccessDeniedError
 
@@ -55,11 +55,16 @@ class ControlPlane:
         try:
             return await self._blocking.run(call, self._deadline_s, method, *args, **kwargs)
         except AccessDeniedError as error:
-            cause = error.__cause__
-            if not isinstance(cause, boto.ClientError):
+            if not _has_run_out(error) or await self._keys.renew(keys) == keys:
                 raise
-            if not parse_client_error(cause).is_expired_token:
+        try:
+            return await self._blocking.run(call, self._deadline_s, method, *args, **kwargs)
+        except AccessDeniedError as error:
+            if not _has_run_out(error):
                 raise
-            if await self._keys.renew(keys) == keys:
-                raise
-        return await self._blocking.run(call, self._deadline_s, method, *args, **kwargs)
+            raise refused_anew(error) from error
+
+
+def _has_run_out(refusal: AccessDeniedError) -> bool:
+    cause = refusal.__cause__
+    return isinstance(cause, boto.ClientError) and parse_client_error(cause).is_expired_token

@@ -215,6 +215,14 @@ def translate_fault(fault: ServiceFault, call: Call) -> ConnectdError:
     return kind(f"{text}; {advice}" if advice else text)
 
 
+def refused_anew(refusal: ConnectdError) -> RetriableError:
+    """What it means that credentials which were renewed a moment ago have run out too.
+
+    They come and go, so the next ones may be good. Those that cannot be renewed are not told of so.
+    """
+    return RetriableError(f"{refusal} (they were renewed just before, and are once more)")
+
+
 def _kind(fault: ServiceFault, call: Call) -> type[ConnectdError]:
     if fault.code == _GONE:
         return StreamGoneError if call.action in _STREAM_ACTIONS else TableGoneError

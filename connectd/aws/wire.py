@@ -2,7 +2,7 @@
 
 Retried here: only a request refused because the session token had run out, once, with new
 credentials (the transport repeats a request on a stale connection, once). The rest is the
-caller's policy.
+caller's policy: also new credentials that have run out in their turn, which may be waited for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from connectd.aio.clock import Clock
 from connectd.aws.call_counts import CallCounts
 from connectd.aws.endpoints import Endpoint
-from connectd.aws.errors import Call, parse_wire_fault, translate_fault
+from connectd.aws.errors import Call, parse_wire_fault, refused_anew, translate_fault
 from connectd.aws.signing import FrozenCredentials, Keys
 from connectd.aws.transport import HttpAnswer, HttpTransport, RawResponse
 
@@ -70,6 +70,8 @@ class JsonWire:
                 if answer.status == 200:
                     return RawResponse(answer.body, answer.date_s)
                 fault = parse_wire_fault(answer.status, answer.body)
+                if fault.is_expired_token:
+                    raise refused_anew(translate_fault(fault, call))
         raise translate_fault(fault, call)
 
     async def _send(

@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
-import contextlib
+import functools
 import http.client
 import ipaddress
 import json
 import os
 import re
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -24,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from connectd.aio import threads
 from connectd.errors import ConfigError, ConnectdError, NotFoundError, TransientNetworkError
 
 DEFAULT_URL: Final = "http://localhost:8083"
@@ -117,29 +117,9 @@ class WorkerApi:
         """As ``ask``. Whoever gives up waiting, or is interrupted, leaves nothing behind that the
         process would wait for at its end.
         """
-        loop = asyncio.get_running_loop()
-        result: asyncio.Future[Answer] = loop.create_future()
-
-        def deliver(answer: Answer | None, error: Exception | None) -> None:
-            if result.done():  # nobody waits any more
-                return
-            if error is not None:
-                result.set_exception(error)
-            elif answer is not None:
-                result.set_result(answer)
-
-        def work() -> None:
-            answer, failure = None, None
-            try:
-                answer = self.ask(method, path, body, deadline_s=min(deadline_s, _DEADLINE_S))
-            except Exception as error:
-                failure = error
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(deliver, answer, failure)
-
-        # Daemon: a worker that never ends its answer must not keep the command from ending.
-        threading.Thread(target=work, name="worker-api", daemon=True).start()
-        return await result
+        deadline_s = min(deadline_s, _DEADLINE_S)
+        asking = functools.partial(self.ask, method, path, body, deadline_s=deadline_s)
+        return await asyncio.wrap_future(threads.started(asking, name="worker-api"))
 
     def ask(
         self, method: str, path: str, body: object = None, *, deadline_s: float = _DEADLINE_S

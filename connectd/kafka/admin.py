@@ -1,8 +1,12 @@
 """Topics and cluster: create, describe, end offsets; waiting for a broker.
 
-``KafkaAdmin`` wraps one AdminClient. Its calls return futures that librdkafka resolves from a
-thread of its own; they are awaited on the loop, each with a deadline. The client belongs to the
-keeper (``admin_keeper``), which does not let go of it before all of them are resolved.
+``KafkaAdmin`` asks one AdminClient at a time. Its calls return futures that librdkafka resolves
+from a thread of its own; they are awaited on the loop, each with a deadline. The client belongs to
+the keeper (``admin_keeper``), which does not let go of it before all of them are resolved.
+
+A client that did not answer is not asked again: the next question goes to a new one. For when an
+answer names no broker, librdkafka forgets those that it knows and often does not go back to
+bootstrap.servers, and such a client never finds the cluster again (librdkafka issue 5301).
 
 What is not to be called here is ``describe_cluster``: when the answer names no broker, librdkafka
 finds that it has no result, and aborts the process. Brokers answer so for a moment when all of them
@@ -12,15 +16,15 @@ were silent for longer than their session, and when they start.
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from confluent_kafka import (
     IsolationLevel,
+    KafkaError,
     KafkaException,
     TopicCollection,
     TopicPartition,
@@ -37,6 +41,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     TopicDescription as KafkaTopicDescription,
 )
 
+from connectd.aio import threads
 from connectd.aio.clock import Clock
 from connectd.errors import (
     AccessDeniedError,
@@ -64,6 +69,9 @@ _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 RETRY_S = 0.5
 """Between two such questions."""
+
+_UNANSWERED: Final = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}
+"""What librdkafka says when nobody said anything."""
 
 
 @dataclass(frozen=True)
@@ -124,17 +132,11 @@ class KafkaAdmin:
         Raises:
             ConfigError: librdkafka does not accept the settings.
         """
-        conf = clientconf.admin_conf(settings, client_id=client_id)
         self._voice = ClientVoice(client_id, is_quiet=True)
         # Its log would say, several times a second, what the callback says too.
-        conf |= {"log_level": 0, "error_cb": self._voice.on_error}
-        try:
-            self._client = AdminClient(conf)
-        except KafkaException as error:
-            raise ConfigError(
-                f"creating an admin client: {errors.kafka_error(error).str()}"
-            ) from error
-        self._kept = KEEPER.keep(self._client, self)
+        quiet = {"log_level": 0, "error_cb": self._voice.on_error}
+        self._conf = clientconf.admin_conf(settings, client_id=client_id) | quiet
+        self._asked = _AskedClient(self._conf)
         self._clock = clock
 
     @property
@@ -171,9 +173,11 @@ class KafkaAdmin:
         Raises:
             RetriableError: no answer in time, or none is.
         """
-        asked = _metadata(self._client, deadline_s)
-        answer = await self._answer(asked, "asking for the cluster", deadline_s)
+        asked = self._asked
+        future = _metadata(asked.client, deadline_s)
+        answer = await self._answer(asked, future, "asking for the cluster", deadline_s)
         if not answer.brokers:
+            self._give_up(asked)
             raise BrokerUnavailableError(
                 "asking for the cluster: the broker that answered knows of none that is ready"
             )
@@ -193,9 +197,11 @@ class KafkaAdmin:
             replication_factor=spec.replication_factor,
             config=dict(spec.settings),
         )
-        asked = self._client.create_topics([new_topic], request_timeout=deadline_s)
+        asked = self._asked
+        futures = asked.client.create_topics([new_topic], request_timeout=deadline_s)
+        doing = f"creating topic {spec.name}"
         try:
-            await self._answer(asked[spec.name], f"creating topic {spec.name}", deadline_s)
+            await self._answer(asked, futures[spec.name], doing, deadline_s)
         except ConflictError:
             return False
         return True
@@ -233,15 +239,17 @@ class KafkaAdmin:
         return True
 
     async def _describe(self, topic: str, deadline_s: float) -> KafkaTopicDescription:
-        asked = self._client.describe_topics(TopicCollection([topic]), request_timeout=deadline_s)
-        return await self._answer(asked[topic], f"describing topic {topic}", deadline_s)
+        asked, topics = self._asked, TopicCollection([topic])
+        futures = asked.client.describe_topics(topics, request_timeout=deadline_s)
+        return await self._answer(asked, futures[topic], f"describing topic {topic}", deadline_s)
 
     async def _cleanup_policy(self, topic: str, deadline_s: float) -> str | None:
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        asked = self._client.describe_configs([resource], request_timeout=deadline_s)
+        asked = self._asked
+        futures = asked.client.describe_configs([resource], request_timeout=deadline_s)
         doing = f"describing the settings of topic {topic}"
         try:
-            entries = await self._answer(asked[resource], doing, deadline_s)
+            entries = await self._answer(asked, futures[resource], doing, deadline_s)
         except AccessDeniedError:
             return None
         entry = entries.get("cleanup.policy")
@@ -259,11 +267,14 @@ class KafkaAdmin:
         """
         places = {TopicPartition(topic, each): _LATEST for each in range(partitions)}
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        asked = self._client.list_offsets(places, request_timeout=deadline_s, isolation_level=level)
+        asked = self._asked
+        futures = asked.client.list_offsets(
+            places, request_timeout=deadline_s, isolation_level=level
+        )
         doing = f"listing the end offsets of topic {topic}"
         try:
             answers = await asyncio.gather(
-                *(self._answer(future, doing, deadline_s) for future in asked.values())
+                *(self._answer(asked, future, doing, deadline_s) for future in futures.values())
             )
         except RetriableError:
             # librdkafka remembers that it knew no leaders and, when asked again, answers from
@@ -271,51 +282,72 @@ class KafkaAdmin:
             await self._describe(topic, deadline_s)
             raise
         return {
-            place.partition: answer.offset for place, answer in zip(asked, answers, strict=True)
+            place.partition: answer.offset for place, answer in zip(futures, answers, strict=True)
         }
 
-    async def _answer(self, future: Future[T], doing: str, deadline_s: float) -> T:
-        self._kept.expect(future)
+    def _answer(
+        self, asked: _AskedClient, future: Future[T], doing: str, deadline_s: float
+    ) -> Coroutine[Any, Any, T]:
+        """The answer, to be awaited; the client is kept for it from here on."""
+        asked.kept.expect(future)
+        return self._awaited(asked, future, doing, deadline_s)
+
+    async def _awaited(
+        self, asked: _AskedClient, future: Future[T], doing: str, deadline_s: float
+    ) -> T:
         # Shielded: librdkafka cannot resolve a future that was cancelled.
         answer = asyncio.shield(asyncio.wrap_future(future))
         try:
             # librdkafka's own timeout comes first as a rule, and says more.
             result = await asyncio.wait_for(answer, deadline_s + 1.0)
         except KafkaException as error:
+            if errors.kafka_error(error).code() in _UNANSWERED:
+                self._give_up(asked)
             raise self._translated(error, doing) from error
         except TimeoutError as error:
-            self._client.poll(0)
+            self._give_up(asked)
             raise BrokerUnavailableError(
                 f"{doing}: no answer within {deadline_s:g} s{self._why()}"
             ) from error
         self._voice.on_answer()
         return result
 
+    def _give_up(self, asked: _AskedClient) -> None:
+        """Ask another client from now on; what this one was asked, it answers or not."""
+        asked.client.poll(0)  # what it has to say of that
+        if asked is self._asked:  # the first of those who wait for it
+            self._asked = _AskedClient(self._conf)
+
     def _translated(self, error: KafkaException, doing: str) -> ConnectdError:
         translated = errors.translate(error, doing)
         if not isinstance(translated, RetriableError):
             self._voice.on_answer()
             return translated
-        self._client.poll(0)
+        self._asked.client.poll(0)
         return type(translated)(f"{translated}{self._why()}")
 
     def _why(self) -> str:
         return f". {self.trouble}" if self.trouble else ""
 
 
+class _AskedClient:
+    """A client as long as it is asked; the keeper looks whether this object is still there."""
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        try:
+            self.client = AdminClient(conf)
+        except KafkaException as error:
+            raise ConfigError(
+                f"creating an admin client: {errors.kafka_error(error).str()}"
+            ) from error
+        self.kept = KEEPER.keep(self.client, self)
+
+
 def _metadata(client: AdminClient, deadline_s: float) -> Future[ClusterMetadata]:
     """What a broker says of the cluster and of one topic, which is not created by that.
 
-    confluent_kafka has this as a blocking call alone, so it gets a thread for as long as it takes,
-    one that the end of the process does not wait for.
+    confluent_kafka has this as a blocking call alone.
     """
-    answer: Future[ClusterMetadata] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(client.list_topics(ANY_TOPIC, timeout=deadline_s))
-        except (KafkaException, RuntimeError) as error:  # raised where somebody waits for it
-            answer.set_exception(error)
-
-    threading.Thread(target=ask, name="kafka-metadata", daemon=True).start()
-    return answer
+    return threads.started(
+        lambda: client.list_topics(ANY_TOPIC, timeout=deadline_s), name="kafka-metadata"
+    )

@@ -151,15 +151,10 @@ class ProducerPool:
         """One entry per producer."""
         return tuple(share.producer.statistics() for share in self._shares.values())
 
-    def is_available(self) -> bool:
-        """Whether the brokers answer those producers that have no overrides."""
-        return self._availability().get("", True)
-
-    def available_by_connector(self) -> dict[str, bool]:
-        """Whether they answer its own producers, of each connector that has overrides."""
-        return {name: is_it for name, is_it in self._availability().items() if name}
-
-    def _availability(self) -> dict[str, bool]:
+    def availability(self) -> dict[str, bool]:
+        """Whether the brokers answer, by the connector whose own producers are meant; "" are those
+        without overrides, if there are any.
+        """
         found: dict[str, bool] = {}
         for share in self._shares.values():
             is_available = share.producer.statistics().is_available

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from connectd.aio import threads
 from connectd.configdef import validation, values
 from connectd.errors import ConfigError
 from connectd.model.cluster import Config
@@ -104,31 +105,22 @@ class ValidationThreads:
                 group_places.release()
                 raise
         loop = asyncio.get_running_loop()
-        result: asyncio.Future[T] = loop.create_future()
 
-        def deliver(value: T | None, error: Exception | None) -> None:
+        def leave() -> None:
             self._places.release()
             group_places.release()
-            if result.done():  # its request has given up
-                return
-            if error is not None:
-                result.set_exception(error)
-            else:
-                result.set_result(value)  # type: ignore[arg-type]  # None only beside an error
 
-        def work() -> None:
-            value, failure = None, None
-            try:
-                with containment.contained(f"asking plugins about a {group or 'connector'}"):
-                    value = call()
-            except Exception as error:
-                failure = error
+        def ended(_: Future[T]) -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(deliver, value, failure)
+                loop.call_soon_threadsafe(leave)
 
-        # Daemon: a check that never returns must not keep the process from ending.
-        threading.Thread(target=work, name="connector-validation", daemon=True).start()
-        return await result
+        def work() -> T:
+            with containment.contained(f"asking plugins about a {group or 'connector'}"):
+                return call()
+
+        check = threads.started(work, name="connector-validation")
+        check.add_done_callback(ended)
+        return await asyncio.wrap_future(check)
 
 
 class Validation:

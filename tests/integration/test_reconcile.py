@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
 from tests.fakes.objects import served
-from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import free_ports
 from tests.integration.reconcile_rig import (
     ALL_TYPES,
@@ -25,22 +23,10 @@ from tests.integration.reconcile_rig import (
     in_sync,
     stopped,
 )
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 from tests.kit.scripted_registry import ScriptedRegistry
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from connectd.kafka.producer import PageProducer
 from connectd.model.record import RoutedRecord
 from tests.component.dynamodb.exports import data_file, files_manifest, summary
 from tests.fakes.objects import served
-from tests.harness.kafka import KafkaBroker
 from tests.integration.reconcile_rig import (
     EXPORT,
     EXPORT_ARN,
@@ -28,7 +27,7 @@ from tests.integration.reconcile_rig import (
     create_topic,
     exported,
 )
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
@@ -60,18 +59,6 @@ ROUTE = {
     "transforms__route__regex": "(.*)",
     "transforms__route__replacement": "$1-routed",
 }
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 @pytest.fixture

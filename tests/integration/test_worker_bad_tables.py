@@ -5,28 +5,13 @@ Promise 5: RUNNING means running; what does not go on says so, with its reason, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.fakes.process import FakeProcess
-from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import free_ports
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def test_a_table_that_does_not_exist_is_listed_and_picked_up_when_it_appears(rig: Rig) -> None:

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.harness.kafka import KafkaBroker
 from tests.harness.topics import read_topic
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def values(rig: Rig, table: str) -> list[tuple[bytes | None, bytes | None]]:

@@ -5,7 +5,6 @@ An item of DynamoDB may have 400 KB; 399 KB of control characters are 2.7 MB of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,8 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from tests.harness.kafka import KafkaBroker
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 
 pytestmark = pytest.mark.kafka("exact")
 
@@ -25,18 +23,6 @@ HUGE = {"S": "\u0001" * 399 * 1024}
 REQUEST_BYTES = str(4 * 1024 * 1024)
 LARGER = {"producer.override.max.request.size": REQUEST_BYTES}
 ADMIN_DEADLINE_S = 60.0
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def in_sync(rig: Rig, **keys: str) -> None:

@@ -7,29 +7,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.harness.kafka import KafkaBroker
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 
 pytestmark = pytest.mark.kafka
 
 PROMPT_S = 20.0
 """Within this a state must change; the worker itself polls nothing that takes longer."""
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def in_sync(rig: Rig, items: int = 3) -> None:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.harness.kafka import KafkaBroker
-from tests.integration.worker_rig import Rig, partition_text, prefix_of, table_partition
+from tests.integration.worker_rig import Rig, partition_text, table_partition
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def in_sync(rig: Rig, items: int = 3) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.harness.kafka import KafkaBroker
-from tests.integration.worker_rig import Rig, prefix_of
+from tests.integration.worker_rig import Rig
 from tests.kit.scripted_registry import ScriptedRegistry
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
@@ -21,18 +20,6 @@ def away() -> Iterator[ScriptedRegistry]:
     with ScriptedRegistry() as registry:
         registry.fails.extend([503] * 10_000)
         yield registry
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def _avro(registry: ScriptedRegistry) -> dict[str, str]:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.harness.kafka import KafkaBroker
 from tests.harness.topics import TopicRecord, read_topic
-from tests.integration.worker_rig import Rig, partition_text, prefix_of
+from tests.integration.worker_rig import Rig, partition_text
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
 _T = "org.apache.kafka.connect.transforms."
-
-
-@pytest.fixture(scope="module")
-def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(kafka_broker, prefix_of(__name__), tmp_path_factory.mktemp("worker")) as rig:
-        yield rig
-
-
-@pytest.fixture
-def rig(shared: Rig) -> Iterator[Rig]:
-    with shared.lent() as rig:
-        yield rig
 
 
 def _transforms(**aliases: dict[str, str]) -> dict[str, str]:

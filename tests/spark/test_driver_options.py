@@ -48,19 +48,23 @@ def test_options_of_the_drivers_jvm_reach_it_and_no_command_line(
         "spark.driver.memory": "256m",
     }
     settings = SparkSettings(master="local[1]", conf=conf)
-    files = spark_command.write_files(a_job(), settings)
-    parts = spark_command.find_parts(SparkSettings(java_home=SPARK_ENV["JAVA_HOME"]), {})
-    command = spark_command.command(
-        spark_command.SparkParts(parts.submit, str(script)), settings, a_job(), files, SPARK_ENV
-    )
-    done = subprocess.run(
-        command.argv,
-        env={"PATH": "/usr/bin:/bin", **command.env, "PYSPARK_PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    with spark_command.write_files(a_job(), settings) as owned:
+        parts = spark_command.find_parts(SparkSettings(java_home=SPARK_ENV["JAVA_HOME"]), {})
+        command = spark_command.command(
+            spark_command.SparkParts(parts.submit, str(script)),
+            settings,
+            a_job(),
+            owned.path,
+            SPARK_ENV,
+        )
+        done = subprocess.run(
+            command.argv,
+            env={"PATH": "/usr/bin:/bin", **command.env, "PYSPARK_PYTHON": sys.executable},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
     (said,) = [line for line in done.stdout.splitlines() if line.startswith("GOT ")] or [
         pytest.fail(done.stderr[-3000:])
     ]

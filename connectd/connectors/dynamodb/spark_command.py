@@ -18,7 +18,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +37,6 @@ from connectd.errors import ConfigError, ConnectdError, FatalTaskError, Retriabl
 _PACKAGE: Final = "spark_jobs"
 _SCRIPT: Final = "initial_scan.py"
 _PREFIX: Final = "connectd-scan-"
-
-_owned: Final[dict[Path, OwnedDirectory]] = {}
-"""The directories of this process, from ``write_files`` to ``remove_files``; it holds their locks
-as long."""
 
 _JVM_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 """What spark-submit adds to the options of the driver's JVM. Where Spark writes follows from
@@ -130,18 +125,17 @@ def command(
     )
 
 
-def write_files(job: ScanJob, settings: SparkSettings) -> Path:
-    """Write the job and Spark's settings into a new private directory; returns that.
+def write_files(job: ScanJob, settings: SparkSettings) -> OwnedDirectory:
+    """Write the job and Spark's settings into a new private directory, for the caller to remove.
 
-    It has room for what a driver writes (``TMPDIR``), too.
+    It has room for what a driver writes (``TMPDIR``), too. What workers have left there that are no
+    more is removed.
 
     Raises:
         OSError: it cannot be written.
     """
-    remove_stale_files(Path(tempfile.gettempdir()))
-    owned = OwnedDirectory(f"{_PREFIX}{os.getpid()}-")
+    owned = OwnedDirectory(_PREFIX)
     directory = owned.path
-    _owned[directory] = owned
     try:
         _room(directory).mkdir(mode=0o700)
         _write(_job_file(directory), job.to_json())
@@ -149,9 +143,9 @@ def write_files(job: ScanJob, settings: SparkSettings) -> Path:
             conf = _with_option_files(settings.conf, directory)
             _write(_conf_file(directory), properties.dump(conf).encode())
     except BaseException:
-        remove_files(directory)
+        owned.remove()
         raise
-    return directory
+    return owned
 
 
 def _with_option_files(conf: Mapping[str, str], directory: Path) -> dict[str, str]:
@@ -175,13 +169,6 @@ def remove_job(directory: Path) -> None:
     for each in directory.iterdir():
         if not each.is_dir():
             each.unlink(missing_ok=True)
-
-
-def remove_files(directory: Path) -> None:
-    """Remove all of a directory of ``write_files``; nothing to remove is fine."""
-    owned = _owned.pop(directory, None)
-    if owned is not None:
-        owned.remove()
 
 
 def remove_stale_files(parent: Path) -> None:

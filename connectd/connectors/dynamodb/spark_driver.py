@@ -81,8 +81,7 @@ class SparkSubmit:
             )
         async with AsyncExitStack() as stack:
             try:
-                files = spark_command.write_files(job, self._settings)
-                stack.callback(spark_command.remove_files, files)
+                files = stack.enter_context(spark_command.write_files(job, self._settings)).path
                 command = spark_command.command(parts, self._settings, job, files, os.environ)
                 child = await stack.enter_async_context(
                     child_process.running(command, grace_s=self._grace_s)

@@ -30,6 +30,7 @@ class Storm:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.random = random.Random(seed)
+        random.seed(seed)  # the jitter of every wait comes from there
         self.account = Account(LoopClock(wall_anchor_s=WALL_S))
         self.account.page_items = self.random.randint(2, 9)
         self.table: FakeTable = self.account.add_table(TABLE, shards=self.random.randint(1, 3))
@@ -43,6 +44,8 @@ class Storm:
                 "task.buffer.pages": str(self.random.randint(2, 6)),
                 "stream.describe.interval.ms": "20000",
                 "position.heartbeat.ms": "30000",
+                # As many as a run has outages: each may come before the scan of the last is done.
+                "gap.resync.max": str(LongStorm.OUTAGES_MAX),
             },
             seed=seed,
         )
@@ -157,11 +160,13 @@ class LongStorm(Storm):
     with one, a resync has repaired everything but deletions.
     """
 
+    OUTAGES_MAX = 5
+
     async def run(self) -> None:
         for number in range(30):
             self.table.put(f"k{number}", number)
         away_h = 0.0
-        for _ in range(self.random.randint(2, 5)):
+        for _ in range(self.random.randint(2, self.OUTAGES_MAX)):
             await self.live()
             hours = self.random.choice([0.1, 2, 12, 19, 21, 23, 26, 50])
             away_h += hours

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
+
+from connectd.aio import threads
 from connectd.aio.threads import Inbox
 
 
@@ -97,3 +100,28 @@ def test_pushing_after_the_loop_is_gone_is_harmless() -> None:
     inbox = asyncio.run(make())
     inbox.push(1)
     inbox.push(2)
+
+
+def test_a_call_that_blocks_is_waited_for_and_what_it_raises_is_raised() -> None:
+    async def work() -> None:
+        assert await asyncio.wrap_future(threads.started(lambda: 7, name="call")) == 7
+        with pytest.raises(ZeroDivisionError):
+            await asyncio.wrap_future(threads.started(lambda: 1 // 0, name="call"))
+
+    asyncio.run(work())
+
+
+def test_a_call_that_nobody_waits_for_any_more_goes_on_and_is_dropped() -> None:
+    go_on = threading.Event()
+    calls = []
+
+    async def work() -> None:
+        calls.append(threads.started(go_on.wait, name="call"))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await asyncio.wrap_future(calls[0])
+
+    asyncio.run(work())
+    assert calls[0].running()
+    go_on.set()
+    assert calls[0].result(60)

@@ -74,7 +74,7 @@ async def test_a_producer_with_overrides_is_told_of_by_its_connector(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     astray = {"a": False, "b": True}
-    monkeypatch.setattr(ProducerPool, "available_by_connector", lambda pool: astray)
+    monkeypatch.setattr(ProducerPool, "availability", lambda pool: dict(astray))
     async with metered() as (_, metrics):
         text = (await metrics.text()).decode()
         assert 'connectd_kafka_available{client="producers"} 1\n' in text

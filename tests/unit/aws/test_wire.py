@@ -8,7 +8,12 @@ import pytest
 
 from connectd.aws.signing import FrozenCredentials
 from connectd.aws.transport import HttpAnswer, RawResponse
-from connectd.errors import AccessDeniedError, ThrottledError, TransientNetworkError
+from connectd.errors import (
+    AccessDeniedError,
+    RetriableError,
+    ThrottledError,
+    TransientNetworkError,
+)
 from tests.unit.aws.doubles import CALL, ScriptedKeys, ScriptedTransport, fault, wire_over
 
 FIRST = FrozenCredentials("FIRST", "secret", "old")
@@ -47,9 +52,9 @@ def test_an_expired_token_is_renewed_once() -> None:
     assert keys.renewals == 1
 
 
-def test_a_second_refusal_is_final() -> None:
+def test_new_credentials_that_have_run_out_too_are_the_caller_s_to_wait_for() -> None:
     transport, keys = ScriptedTransport(EXPIRED, EXPIRED), ScriptedKeys(FIRST, SECOND)
-    with pytest.raises(AccessDeniedError, match="ExpiredTokenException"):
+    with pytest.raises(RetriableError, match=r"ExpiredTokenException.*renewed just before"):
         call(transport, keys)
     assert len(transport.sent) == 2
 

@@ -77,7 +77,7 @@ async def ask_and_leave(broker: ScriptedBroker) -> weakref.ref[object]:
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    return weakref.ref(admin._client)
+    return weakref.ref(admin._asked.client)
 
 
 def test_a_client_is_not_let_go_of_before_it_has_answered() -> None:

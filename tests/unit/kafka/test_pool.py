@@ -53,7 +53,7 @@ def test_a_producer_with_overrides_is_its_connectors(
 ) -> None:
     async def work() -> None:
         pool = ProducerPool(client_id="w")
-        assert (pool.is_available(), pool.available_by_connector()) == (True, {})
+        assert pool.availability() == {}
         plain = pool.acquire(cluster.settings)
         wrong = {**cluster.settings, "compression.type": "zstd"}
         own = pool.acquire(wrong, overridden_by="a")
@@ -61,15 +61,14 @@ def test_a_producer_with_overrides_is_its_connectors(
         counted = replace(own.statistics(), is_available=False)
         with monkeypatch.context() as patch:
             patch.setattr(own, "statistics", lambda: counted)
-            assert pool.is_available()
-            assert pool.available_by_connector() == {"a": False, "b": False}
+            assert pool.availability() == {"": True, "a": False, "b": False}
             await pool.release(own, deadline_s=DEADLINE_S, overridden_by="a")
-            assert pool.available_by_connector() == {"b": False}
+            assert pool.availability() == {"": True, "b": False}
             # An override that changes nothing shares what others have.
             assert pool.acquire(cluster.settings, overridden_by="c") is plain
-            assert pool.available_by_connector() == {"b": False, "c": True}
+            assert pool.availability() == {"": True, "b": False, "c": True}
             patch.setattr(plain, "statistics", lambda: counted)
-            assert not pool.is_available()
+            assert not pool.availability()[""]
         with pytest.raises(InvariantError, match="nobody holds"):
             await pool.release(own, deadline_s=DEADLINE_S, overridden_by="a")
         await pool.close(deadline_s=DEADLINE_S)

@@ -188,37 +188,39 @@ def test_what_the_driver_writes_stays_in_its_private_directory() -> None:
 def test_files_are_for_their_owner_alone_and_can_be_read_back(private_tmp: Path) -> None:
     conf = {"spark.a": "x = #y\\z", "spark.b": "zwölf\nlines"}
     job = a_job()
-    directory = spark_command.write_files(job, SparkSettings(conf=conf))
+    owned = spark_command.write_files(job, SparkSettings(conf=conf))
+    directory = owned.path
     assert directory.parent == private_tmp
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()}
     assert modes == {"job.json": 0o600, "spark.properties": 0o600, "tmp": 0o700}
     assert scan_job.ScanJob.from_json((directory / "job.json").read_bytes()) == job
     assert properties.load(directory / "spark.properties") == conf
-    spark_command.remove_files(directory)
-    spark_command.remove_files(directory)
+    owned.remove()
+    owned.remove()
     assert list(private_tmp.iterdir()) == []
 
 
 def test_options_of_the_drivers_jvm_are_files_too_and_no_setting_has_them() -> None:
     conf = {"spark.driver.extraJavaOptions": f"-Dauth={SECRET} @/own", "spark.a": "b"}
-    directory = spark_command.write_files(a_job(), SparkSettings(conf=conf))
-    made = directory / "spark.driver.extraJavaOptions-0"
-    assert stat.S_IMODE(made.stat().st_mode) == 0o600
-    assert made.read_text() == f'"-Dauth={SECRET}"\n'
-    assert properties.load(directory / "spark.properties") == {
-        "spark.driver.extraJavaOptions": f'"@{made}" "@/own"',
-        "spark.a": "b",
-    }
+    with spark_command.write_files(a_job(), SparkSettings(conf=conf)) as owned:
+        made = owned.path / "spark.driver.extraJavaOptions-0"
+        assert stat.S_IMODE(made.stat().st_mode) == 0o600
+        assert made.read_text() == f'"-Dauth={SECRET}"\n'
+        assert properties.load(owned.path / "spark.properties") == {
+            "spark.driver.extraJavaOptions": f'"@{made}" "@/own"',
+            "spark.a": "b",
+        }
 
 
 def test_a_job_that_was_read_is_removed_before_what_the_driver_writes() -> None:
-    directory = spark_command.write_files(a_job(), SparkSettings(conf={"spark.a": "b"}))
+    owned = spark_command.write_files(a_job(), SparkSettings(conf={"spark.a": "b"}))
+    directory = owned.path
     (directory / "tmp" / "spark-1").mkdir()
     spark_command.remove_job(directory)
     assert [each.name for each in directory.iterdir()] == ["tmp"]
     assert (directory / "tmp" / "spark-1").is_dir()
-    spark_command.remove_files(directory)
+    owned.remove()
     assert not directory.exists()
 
 
@@ -228,7 +230,8 @@ def test_what_a_killed_worker_has_left_is_removed_and_nothing_of_one_that_lives(
     (private_tmp / f"connectd-scan-{os.getpid()}-left").mkdir()  # its number is another's by now
     (private_tmp / "connectd-scan-1-left" / "tmp").mkdir(parents=True)
     (private_tmp / "else").mkdir()
-    mine = spark_command.write_files(a_job(), SparkSettings())
+    owned = spark_command.write_files(a_job(), SparkSettings())
+    mine = owned.path
     program = "import sys, time; sys.path.insert(0, sys.argv[1])\n" + (
         "from connectd.aio.owned_directory import OwnedDirectory\n"
         "owned = OwnedDirectory('connectd-scan-4711-', sys.argv[2])\n"
@@ -249,7 +252,7 @@ def test_what_a_killed_worker_has_left_is_removed_and_nothing_of_one_that_lives(
             other.kill()
     spark_command.remove_stale_files(private_tmp)
     assert set(private_tmp.iterdir()) == {mine, private_tmp / "else"}
-    spark_command.remove_files(mine)
+    owned.remove()
 
 
 # -- the end -----------------------------------------------------------------------------------
