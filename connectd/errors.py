@@ -7,7 +7,7 @@ Everything that connectd raises on purpose is a ``ConnectdError``; the branch sa
 * ``ConflictError``          the request collides with the current state
 * ``RetriableError``         the outside world is busy; back off and try again
     * ``ThrottledError``, ``TransientNetworkError``, ``BrokerUnavailableError``,
-      ``IteratorExpiredError``, ``TopicGoneError``
+      ``IteratorExpiredError``, ``TopicGoneError``, ``TaskProcessLostError``
 * ``RecordError``            one record; ``errors.tolerance`` decides between skipping and failing
     * ``TransformError``, ``ConvertError``, ``RecordTooLargeError``
 * ``FatalTaskError``         the table or task fails, the worker lives
@@ -73,6 +73,10 @@ class TopicGoneError(RetriableError):
 
     In order: so from the position that is committed, and not one page by itself.
     """
+
+
+class TaskProcessLostError(RetriableError):
+    """The process that ran a task has ended; another one goes on from what is committed."""
 
 
 class RecordError(ConnectdError):

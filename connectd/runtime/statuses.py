@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import structlog
 
 from connectd.aio import clock as clocks
-from connectd.errors import ConnectdError
+from connectd.errors import ConnectdError, FatalTaskError
 from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, next_state
@@ -49,11 +49,21 @@ _AFTER_A_SURVIVED_FAILURE = frozenset(
 )
 
 
+class CarriedError(FatalTaskError):
+    """An error of another process of this worker, with the trace that was written there."""
+
+    def __init__(self, summary: str, trace: str) -> None:
+        super().__init__(summary)
+        self.trace = trace
+
+
 def trace_of(error: BaseException) -> str:
     """The ``trace`` of a failure: ``<class>: <message>`` first, then the traceback with causes.
 
     Bounded, and without secrets: statuses are read by everybody.
     """
+    if isinstance(error, CarriedError):
+        return redaction.redact_text(error.trace)
     kind = type(error)
     name = kind.__qualname__
     if kind.__module__ != "builtins":
