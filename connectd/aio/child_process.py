@@ -55,10 +55,14 @@ _GUARD: Final = (sys.executable, "-I", "-S", session_guard.__file__)
 
 @dataclass(frozen=True)
 class ChildCommand:
-    """What to run: a program by its path, with its arguments, and its whole environment."""
+    """What to run: a program by its path, with its arguments, and its whole environment.
+
+    ``fds`` are descriptors of ours that it gets under the same numbers.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    fds: tuple[int, ...] = ()
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
@@ -285,10 +289,12 @@ async def _started(command: ChildCommand, grace_s: float) -> ChildProcess:
         loop.subprocess_exec(
             lambda: ChildProcess(grace_s=grace_s),
             *_GUARD,
+            session_guard.descriptors(command.fds),
             *command.argv,
             stdin=asyncio.subprocess.PIPE,
             env=dict(command.env),
             start_new_session=True,
+            pass_fds=command.fds,
         )
     )
     try:

@@ -98,6 +98,12 @@ class JobGroup:
         done, _ = await asyncio.wait({job}, timeout=deadline_s)
         return bool(done)
 
+    def cancel_soon(self, name: str) -> None:
+        """Cancel one job, if it runs, and do not wait for its end."""
+        job = self._jobs.get(name)
+        if job is not None:
+            job.cancel()
+
     async def join(self, *, deadline_s: float) -> bool:
         """Wait for all jobs to end by themselves; False when the deadline came first."""
         jobs = set(self._jobs.values())

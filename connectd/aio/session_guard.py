@@ -57,15 +57,25 @@ def kill_session(session: int) -> None:
         return
 
 
+def descriptors(fds: tuple[int, ...]) -> str:
+    """The guard's first argument: what it hands on to the program, and keeps none of."""
+    return ",".join(map(str, fds))
+
+
 def main(argv: list[str]) -> int:
     """Run a program and stand guard; returns its exit code, or ends by its signal."""
+    fds, argv = [int(each) for each in argv[0].split(",") if each], argv[1:]
     signal.signal(signal.SIGTERM, lambda *_: None)  # a handler: the program has the default again
     threading.Thread(target=_until_the_owner_is_gone, daemon=True).start()
     try:
-        program = subprocess.Popen(argv, stdin=subprocess.DEVNULL)  # noqa: S603 (what it is for)
+        program = subprocess.Popen(  # noqa: S603 (what it is for)
+            argv, stdin=subprocess.DEVNULL, pass_fds=fds
+        )
     except OSError as error:
         sys.stderr.write(f"{argv[0]} cannot be started: {error.strerror}\n")
         return NOT_STARTED
+    for each in fds:
+        os.close(each)  # so that its other end hears of the program's end
     code = program.wait()
     if code < 0:
         if -code not in (signal.SIGKILL, signal.SIGSTOP):

@@ -11,14 +11,19 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from connectd.app import wiring
+from connectd.app import task_wiring
 from connectd.configdef import parsing
 from connectd.configdef.connector import SOURCE_DEF
 from connectd.configdef.worker import WorkerConfig
 from connectd.connectors.dynamodb import spark_command
 from connectd.connectors.dynamodb.scan_job import ErrorRules
 from connectd.connectors.dynamodb.spark_driver import SparkSubmit
-from connectd.connectors.dynamodb.spark_engine import RecordSettings, SparkEngine, Turns
+from connectd.connectors.dynamodb.spark_engine import (
+    DriverPlaces,
+    RecordSettings,
+    SparkEngine,
+    Turns,
+)
 from connectd.errors import ConfigError
 from connectd.kafka import clientconf
 from connectd.model.cluster import Config
@@ -28,18 +33,24 @@ from connectd.plugins.registry import PluginRegistry
 
 
 def spark_engine(
-    config: WorkerConfig, registry: PluginRegistry, internal: InternalTopics, *, client_id: str
+    config: WorkerConfig,
+    registry: PluginRegistry,
+    internal: InternalTopics,
+    *,
+    client_id: str,
+    places: DriverPlaces | None = None,
 ) -> SparkEngine:
     """The engine of a worker; ``client_id`` is that of producers whose settings name none.
 
-    What drivers of killed workers have left on this machine is removed.
+    ``places`` are those of drivers, if the process shares them with others. What drivers of killed
+    workers have left on this machine is removed.
     """
     spark_command.remove_stale_files(Path(tempfile.gettempdir()))
     return SparkEngine(
         settings=config.spark,
         records=functools.partial(record_settings, config, registry, internal, client_id),
         starter=SparkSubmit(config.spark),
-        turns=Turns(config.spark.drivers_max),
+        turns=Turns(config.spark.drivers_max if places is None else places),
     )
 
 
@@ -56,7 +67,7 @@ def record_settings(
     Raises:
         ConfigError: a converter or client of the connector is wrong, or cannot go to Spark.
     """
-    policy = wiring.error_policy(parsing.parse(SOURCE_DEF, config))
+    policy = task_wiring.error_policy(parsing.parse(SOURCE_DEF, config))
     return RecordSettings(
         key_converter=layering.make_converter("key", registry, worker, config).spec,
         value_converter=layering.make_converter("value", registry, worker, config).spec,

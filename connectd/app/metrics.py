@@ -1,8 +1,8 @@
 """Gathers every number of the process for one scrape of ``/metrics``.
 
 Most are known to the herder (``runtime.metering``); here are those of what the worker stands on:
-its Kafka clients, its AWS clients, its event loop, the process. An answer is used again for
-``FRESH_S``, so that scrapers side by side cost no more than one.
+its Kafka clients, its AWS clients, its event loops, its processes (``process_report``). An answer
+is used again for ``FRESH_S``, so that scrapers side by side cost no more than one.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client import ProcessCollector
+from msgspec.structs import replace
 
 from connectd.aio.clock import Clock
 from connectd.aio.scheduler import PollScheduler
+from connectd.app.process_report import ProcessReporter, ReportedParts
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.worker import WorkerConfig
 from connectd.connectors.dynamodb import tiers
 from connectd.kafka.pool import ProducerPool
 from connectd.observe import metrics_connect, metrics_own
 from connectd.observe.metrics import Dialect, Exposition, label_text
+from connectd.runtime.cores import process_numbers
+from connectd.runtime.cores.messages import ProcessReport
+from connectd.runtime.cores.processes import TaskProcesses
 from connectd.runtime.herder import Herder
 from connectd.runtime.loop_watch import LoopWatch
 
@@ -30,7 +34,8 @@ FRESH_S: Final = 1.0
 
 @dataclass(frozen=True)
 class MeteredParts:
-    """What the numbers are asked of; ``client_id`` is the worker's name among them."""
+    """What the numbers are asked of; ``client_id`` is the worker's name among them, ``processes``
+    are those of its tasks if it has any."""
 
     herder: Herder
     producers: ProducerPool
@@ -39,6 +44,11 @@ class MeteredParts:
     loop_watch: LoopWatch
     clock: Clock
     client_id: str
+    processes: TaskProcesses | None = None
+
+
+_OF_ONE_PROCESS: Final = ("start_time_seconds", "max_fds")
+"""What is said of the worker's own process, whichever others there are."""
 
 
 class WorkerMetrics:
@@ -51,7 +61,9 @@ class WorkerMetrics:
         self._protocol = None if config.cluster is None else config.cluster.group.protocol
         self._parts = parts
         self._started_s = parts.clock.wall_s()
-        self._process = ProcessCollector(registry=None)
+        self._reporter = ProcessReporter(
+            ReportedParts(parts.producers, parts.aws, parts.scheduler, parts.loop_watch)
+        )
         self._rendering = asyncio.Lock()
         self._text = b""
         self._fresh_until_s: float | None = None
@@ -71,11 +83,12 @@ class WorkerMetrics:
         began_s = clock.monotonic()
         exposition = Exposition(self._dialects)
         self._add_identity(exposition)
-        self._add_worker(exposition)
+        report = self._report()
+        self._add_worker(exposition, report)
         await self._parts.herder.metering.add_to(exposition)
-        self._add_producers(exposition)
-        self._add_aws(exposition)
-        self._add_process(exposition)
+        self._add_producers(exposition, report)
+        self._add_aws(exposition, report)
+        exposition.add_all(metrics_own.PROCESS, "", report.process)
         took_s = clock.monotonic() - began_s
         exposition.add(metrics_own.METRICS["collect_seconds"], "", took_s)
         return exposition
@@ -94,21 +107,29 @@ class WorkerMetrics:
             protocol = label_text(connect_protocol=self._protocol.upper())
             exposition.add(metrics_connect.PROTOCOL, protocol, 1)
 
-    def _add_worker(self, exposition: Exposition) -> None:
+    def _add_worker(self, exposition: Exposition, report: ProcessReport) -> None:
         parts = self._parts
-        polls = parts.scheduler.statistics()
         exposition.add_all(
             metrics_own.WORKER,
             "",
             {
                 "ready": int(not parts.herder.reasons_not_ready()),
                 "connectors_lost": parts.herder.connectors_lost(),
-                "loop_lateness_max_seconds": parts.loop_watch.lateness_max_s(),
-                "polls_in_flight": polls.in_flight,
-                "polls_in_flight_max": polls.in_flight_max,
-                "polls_waiting": polls.waiting,
+                "loop_lateness_max_seconds": report.lateness_max_s,
+                **report.polls,
             },
         )
+        if parts.processes is not None:
+            counts = parts.processes.statistics()
+            exposition.add_all(
+                metrics_own.WORKER,
+                "",
+                {
+                    "task_processes": counts.processes,
+                    "task_processes_running": counts.running,
+                    "task_processes_lost_total": counts.lost,
+                },
+            )
         tier = label_text(tier=tiers.active().value)
         exposition.add(metrics_own.ENCODING_TIER, tier, 1)
         for name, is_available in parts.herder.stores_available().items():
@@ -116,28 +137,26 @@ class WorkerMetrics:
                 metrics_own.KAFKA["available"], label_text(client=name), int(is_available)
             )
 
-    def _add_producers(self, exposition: Exposition) -> None:
-        for client_id, producers in self._parts.producers.statistics_by_client().items():
+    def _report(self) -> ProcessReport:
+        """Of the worker as a whole."""
+        own, processes = self._reporter.report(), self._parts.processes
+        if processes is None:
+            return own
+        everything = process_numbers.merged([replace(own, polls={}), processes.report()])
+        of_one = {name: own.process[name] for name in _OF_ONE_PROCESS if name in own.process}
+        return replace(everything, process={**everything.process, **of_one})
+
+    @staticmethod
+    def _add_producers(exposition: Exposition, report: ProcessReport) -> None:
+        for client_id, numbers in report.producers.items():
             labels = label_text(client_id=client_id)
-            exposition.add_all(
-                metrics_connect.PRODUCER,
-                labels,
-                {
-                    "record-send-total": sum(each.records_acked for each in producers),
-                    "record-error-total": sum(each.records_failed for each in producers),
-                },
-            )
-            exposition.add_all(
-                metrics_own.PRODUCER,
-                labels,
-                {
-                    "pages_outstanding": sum(each.pages_outstanding for each in producers),
-                    "pages_queued": sum(each.pages_queued for each in producers),
-                    "records_buffered": sum(each.records_buffered for each in producers),
-                    "buffer_full_total": sum(each.buffer_full for each in producers),
-                },
-            )
-        availability = self._parts.producers.availability()
+            for group in (metrics_connect.PRODUCER, metrics_own.PRODUCER):
+                exposition.add_all(
+                    group,
+                    labels,
+                    {name: value for name, value in numbers.items() if name in group.metrics},
+                )
+        availability = dict(report.producers_available)
         are_available = availability.pop("", True)
         exposition.add(
             metrics_own.KAFKA["available"], label_text(client="producers"), int(are_available)
@@ -149,22 +168,7 @@ class WorkerMetrics:
                 int(is_available),
             )
 
-    def _add_aws(self, exposition: Exposition) -> None:
-        for operation, counts in self._parts.aws.calls().items():
-            exposition.add_all(
-                metrics_own.AWS,
-                label_text(operation=operation),
-                {
-                    "calls_total": counts.calls,
-                    "throttles_total": counts.throttles,
-                    "failures_total": counts.failures,
-                    "call_seconds_total": round(counts.seconds, 6),
-                },
-            )
-
-    def _add_process(self, exposition: Exposition) -> None:
-        for family in self._process.collect():
-            for sample in family.samples:
-                name = sample.name.removeprefix("process_")
-                if name in metrics_own.PROCESS.metrics:
-                    exposition.add(metrics_own.PROCESS[name], "", sample.value)
+    @staticmethod
+    def _add_aws(exposition: Exposition, report: ProcessReport) -> None:
+        for operation, numbers in report.aws.items():
+            exposition.add_all(metrics_own.AWS, label_text(operation=operation), numbers)

@@ -30,10 +30,11 @@ import connectd
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import ground, hand_off, metrics, wiring
+from connectd.app import ground, hand_off, metrics, task_wiring, wiring
 from connectd.app.bundled import plugin_registry
 from connectd.app.end_watch import EndWatch
 from connectd.app.exit_code import ExitCode, exit_code_of
+from connectd.app.task_processes import task_processes
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.connector_file import ConnectorFile
 from connectd.configdef.worker import WorkerConfig
@@ -56,6 +57,7 @@ from connectd.rest.api import create_admin_api, create_api
 from connectd.rest.peers import HttpPeers
 from connectd.rest.server import RestServer
 from connectd.rest.tracing import traced
+from connectd.runtime.cores import spawning
 from connectd.runtime.herder import Herder
 from connectd.runtime.loop_watch import LoopWatch
 
@@ -82,12 +84,13 @@ class WorkerApp:
         connectors: Sequence[ConnectorFile],
         registry: PluginRegistry,
         end_watch: EndWatch,
+        program: str,
     ) -> None:
         self._config = config
         self._connectors = connectors
         self._registry = registry
         self._end_watch = end_watch
-        self._loop_watch = LoopWatch(window=wiring.window_settings(config))
+        self._loop_watch = LoopWatch(window=task_wiring.window_settings(config))
         self._ground = ground.ground_of(config)
         self._clock = LoopClock()
         self._tracing = tracing.start(os.environ, version=connectd.__version__)
@@ -97,7 +100,7 @@ class WorkerApp:
             buffer_kib=config.producer_queue_kib,
             on_failure=self._fail,
         )
-        internal = _internal_topics(config)
+        internal = InternalTopics(task_wiring.internal_topics(config))
         self._services = spi.WorkerServices(
             clock=self._clock,
             scheduler=PollScheduler(in_flight_max=config.polls_in_flight_max),
@@ -117,6 +120,7 @@ class WorkerApp:
             grace_s=_REST_GRACE_S,
         )
         self._peers = HttpPeers(config.rest.tls)
+        self._processes = task_processes(config, self._clock, self._fail, program)
         self._jobs = JobGroup("process", on_failure=lambda _, error: self._fail(error))
         self._ended = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -143,6 +147,8 @@ class WorkerApp:
                 self._herder = herder = self._wiring().herder(url)
             self._end_watch.listen(self._on_signal)
             self._loop_watch.start()
+            if self._processes is not None:
+                self._processes.start()
             self._jobs.spawn("herder", self._serve(herder))
             numbers = self._metrics(herder)
             self._jobs.spawn(
@@ -243,6 +249,8 @@ class WorkerApp:
             _log.error("stopping: services did not end in time", jobs=left_behind)
             self._has_tail_left = True
         self._rest.close()
+        if self._processes is not None:
+            await self._processes.close()
         await asyncio.gather(self._producers.close(deadline_s=step_s), self._end_tracing(step_s))
         await self._aws.close()
         self._loop_watch.stop()
@@ -256,6 +264,7 @@ class WorkerApp:
             loop_watch=self._loop_watch,
             clock=self._clock,
             client_id=self._ground.producer_client_id,
+            processes=self._processes,
         )
         return metrics.WorkerMetrics(self._config, parts)
 
@@ -274,20 +283,13 @@ class WorkerApp:
             on_tail_left=self._on_tail_left,
             peers=self._peers,
             tracing=self._tracing,
+            processes=self._processes,
         )
         return wiring.Wiring(self._config, self._ground, parts)
 
     def _on_tail_left(self) -> None:
         if self._stopping.is_set():
             self._has_tail_left = True
-
-
-def _internal_topics(config: WorkerConfig) -> InternalTopics:
-    cluster = config.cluster
-    if cluster is None:
-        return InternalTopics()
-    topics = (cluster.config_topic, cluster.offset_topic, cluster.status_topic)
-    return InternalTopics(frozenset(topic.name for topic in topics))
 
 
 def _machine_address() -> str:
@@ -303,11 +305,13 @@ def serve(
     connectors: Sequence[ConnectorFile] = (),
     *,
     registry: PluginRegistry | None = None,
+    program: str = spawning.PROGRAM,
 ) -> ExitCode:
     """Run a worker until it is told to stop, or fails; the log says why.
 
     ``connectors`` are created one after the other; the first that cannot be ends the worker.
-    ``registry`` has its plugins: those that come with connectd, unless another one is given.
+    ``registry`` has its plugins: those that come with connectd, unless another one is given; then
+    ``program`` is the module of processes for tasks that has the same.
 
     The process is expected to end when this returns. If it has not done so soon after, it is ended.
     """
@@ -317,7 +321,7 @@ def serve(
     end_watch = EndWatch(loop, grace_s=config.shutdown_grace_s)
 
     async def run() -> ExitCode:
-        return await WorkerApp(config, connectors, plugins, end_watch).run()
+        return await WorkerApp(config, connectors, plugins, end_watch, program).run()
 
     # What is loaded by now stays for good: collections need not walk over it again and again.
     gc.freeze()

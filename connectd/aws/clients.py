@@ -81,9 +81,18 @@ class AwsClients:
     exports: ExportsClient
 
     def __init__(
-        self, settings: AwsSettings, clock: Clock, counts: CallCounts | None = None
+        self,
+        settings: AwsSettings,
+        clock: Clock,
+        counts: CallCounts | None = None,
+        *,
+        processes: int = 1,
     ) -> None:
-        """``counts`` hears of every call; several clients may share it."""
+        """``counts`` hears of every call; several clients may share it.
+
+        ``processes`` of a worker that call with the same settings share what the account allows.
+        """
+        self._processes = processes
         self._counts = counts or CallCounts(clock)
         self.settings = settings
         self._clock = clock
@@ -155,12 +164,14 @@ class AwsClients:
             client=made.streams,
             wire=wire("dynamodbstreams", made.streams.meta.endpoint_url, settings.streams_endpoint),
             control=control,
-            describe_bucket=TokenBucket(rate_per_s=DESCRIBE_STREAM_PER_S, clock=clock),
+            describe_bucket=TokenBucket(
+                rate_per_s=DESCRIBE_STREAM_PER_S / self._processes, clock=clock
+            ),
         )
         self.tagging = TaggingClient(
             client=made.tagging,
             control=control,
-            bucket=TokenBucket(rate_per_s=TAGGING_CALLS_PER_S, clock=clock),
+            bucket=TokenBucket(rate_per_s=TAGGING_CALLS_PER_S / self._processes, clock=clock),
         )
         self.exports = self._exports = ExportsClient(
             client=made.dynamodb, make_s3=lambda: session.client("s3"), control=control
@@ -203,8 +214,10 @@ class _Shared:
 class AwsClientPool:
     """Shares ``AwsClients`` between those who ask with equal settings. Owned by one event loop."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, processes: int = 1) -> None:
+        """``processes``: how many of them share what an account allows (``AwsClients``)."""
         self._clock = clock
+        self._processes = processes
         self._counts = CallCounts(clock)
         self._shared: dict[AwsSettings, _Shared] = {}
         # Opening and closing are rare and short; one at a time keeps the counts simple.
@@ -219,7 +232,7 @@ class AwsClientPool:
         async with self._changing:
             shared = self._shared.get(settings)
             if shared is None:
-                clients = AwsClients(settings, self._clock, self._counts)
+                clients = AwsClients(settings, self._clock, self._counts, processes=self._processes)
                 await clients.open()
                 shared = self._shared[settings] = _Shared(clients, 0)
             shared.users += 1

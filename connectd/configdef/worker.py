@@ -132,6 +132,7 @@ class WorkerConfig:
     log_level: str
     producer_queue_kib: int
     polls_in_flight_max: int
+    workers: int
     shutdown_grace_s: float
     broker_wait_s: float
     spark: spark_settings.SparkSettings
@@ -180,6 +181,7 @@ class WorkerConfig:
             log_level=parsed.string("connectd.log.level"),
             producer_queue_kib=parsed.integer("connectd.producer.queue.kbytes"),
             polls_in_flight_max=parsed.integer("connectd.polls.in.flight.max"),
+            workers=parsed.integer("workers"),
             shutdown_grace_s=_seconds(parsed, "connectd.shutdown.grace.ms"),
             broker_wait_s=_seconds(parsed, "default.api.timeout.ms"),
             spark=spark_settings.read(parsed, merged),

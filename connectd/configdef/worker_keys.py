@@ -231,6 +231,12 @@ def _connectd() -> list[ConfigKey]:
     key("connectd.polls.in.flight.max", _INT, 64, _LOW,
         "Polls of streams that run at the same time, over all tables of the worker.",
         validators.between(1, 10_000))
+    key("workers", _INT, 1, _MEDIUM,
+        "Processes that run this worker's tasks, one per core that they may use. 1: all in the "
+        "worker's own process. With more, that one serves REST and coordinates, and each of the "
+        "others takes its part of the tasks: raise tasks.max of a connector with it, since one "
+        "task is in one process. Each has its own producers and needs some 100 MiB.",
+        validators.between(1, 64))
     key("connectd.shutdown.grace.ms", _LONG, 25_000, _MEDIUM,
         "Time from SIGTERM to the end of the process. Keep it below the grace period of what "
         "stops the process (30 s in Kubernetes) and above task.shutdown.graceful.timeout.ms.",

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,8 +99,12 @@ class LoggerLevel:
 class LevelRegistry:
     """Looks at the loggers of this process and changes them; see the module's docstring."""
 
-    def __init__(self, clock: clocks.Clock) -> None:
+    def __init__(
+        self, clock: clocks.Clock, *, on_set: Callable[[str, str], None] | None = None
+    ) -> None:
+        """``on_set`` hears of every namespace and level that were set."""
         self._clock = clock
+        self._on_set = on_set
         self._modified_ms_by_name: dict[str, int] = {}
         self._created = 0
 
@@ -130,6 +134,8 @@ class LevelRegistry:
         changed = sorted(
             name for name, earlier in before.items() if _logger(name).getEffectiveLevel() != earlier
         )
+        if self._on_set is not None:
+            self._on_set(namespace, level)
         now_ms = clocks.wall_ms(self._clock)
         self._modified_ms_by_name.update(dict.fromkeys(changed, now_ms))
         return changed

@@ -122,6 +122,12 @@ def _spellings(secret: str) -> set[str]:
     return {secret, plain, repr(secret)[1:-1], quote(secret, safe="")}
 
 
+def secrets_in(texts: Iterable[str]) -> list[str]:
+    """The registered strings that occur in any of these texts: for another process to register."""
+    everything = "\n".join(texts)
+    return [secret for secret in _secrets_longest_first() if secret in everything]
+
+
 def forget_secrets() -> None:
     """Forget every registered string: the end of a process, or of a test."""
     _secrets.clear()

@@ -84,7 +84,8 @@ class WorkerInfo:
 class HerderSettings:
     """Limits, the kind of worker, and what its configuration says about active topics.
 
-    ``on_fenced`` is called when nothing that is still on its way to Kafka should arrive there.
+    ``on_fenced`` is called when nothing that is still on its way to Kafka should arrive there,
+    ``on_level`` when a request has set the level of loggers.
     """
 
     request_deadline_s: float = REQUEST_DEADLINE_S
@@ -95,6 +96,7 @@ class HerderSettings:
     table_still_s: float = degradation.STILL_S
     allows_new_config_topic: bool = False
     on_fenced: Callable[[], None] = lambda: None
+    on_level: Callable[[str, str], None] | None = None
     manners: Manners = DISTRIBUTED
 
 
@@ -173,7 +175,7 @@ class Herder:
             roles=roles,
         )
         self._join_in(roles, clock, peers or NoPeers())
-        self.loggers = Loggers(gate, configs, LevelRegistry(clock))
+        self.loggers = Loggers(gate, configs, LevelRegistry(clock, on_set=settings.on_level))
         self.metering = Metering(
             worker, membership, clock, plugins.connector_type, still_s=settings.table_still_s
         )

@@ -12,6 +12,7 @@ others may have given up has no right to write at all (``may_write``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -105,6 +106,10 @@ class Membership(Protocol):
         """Whether what runs here is still its own; if not, it has been fenced when this returns."""
         ...
 
+    def writes_until_s(self) -> float:
+        """Until when it is, as far as is known by now: monotonic seconds, which may be over."""
+        ...
+
 
 class _Alone:
     """What is the same for all who have nobody beside them."""
@@ -138,6 +143,9 @@ class _Alone:
 
     def may_write(self) -> bool:
         return True
+
+    def writes_until_s(self) -> float:
+        return math.inf
 
 
 class StandaloneMember(_Alone):

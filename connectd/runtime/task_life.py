@@ -5,7 +5,8 @@ with its trace, and the worker goes on. Made and stopped by the supervisor of it
 
 A runner that ends with a ``TopicGoneError`` is followed by another one, from the last position: a
 topic that is deleted comes back when the broker, or the connector's rules, create it. The task is
-RUNNING meanwhile; it fails when that has not helped a few times in a row.
+RUNNING meanwhile; it fails when that has not helped a few times in a row. So is one whose process
+is lost (``cores``), as often as that happens: it waits for the next process, RESTARTING.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.jobs import JobGroup, run_unless
-from connectd.errors import InvariantError, TopicGoneError
+from connectd.errors import InvariantError, TaskProcessLostError, TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
@@ -94,6 +95,9 @@ class TaskLife:
                     if self._rewinds > REWINDS_MAX:
                         raise
                     await self._before_rewind(error)
+                except TaskProcessLostError as error:
+                    _log.warning("going back to the last position", error=str(error))
+                    self._pen.report(LifecycleEvent.RESTARTED)
             if not self._is_stopping:
                 raise InvariantError(f"task {self.name} ended, it was to run until stopped")
             self._pen.report(LifecycleEvent.SHUT_DOWN)
@@ -229,6 +233,8 @@ class TaskLife:
 def _of_another_runner(event: LifecycleEvent, now: State) -> tuple[LifecycleEvent, ...]:
     """What the status hears when a runner after the first one tells this."""
     if event not in (LifecycleEvent.STARTED, LifecycleEvent.PAUSED):
+        return (event,)
+    if now is State.RESTARTING:  # its process was lost
         return (event,)
     if now is State.FAILED:  # an input that had failed is tried again
         return (LifecycleEvent.RESTARTED, event)

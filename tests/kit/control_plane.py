@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup
@@ -27,14 +27,24 @@ from connectd.runtime.lives import LifeMaker, LifeSettings
 from connectd.runtime.membership import Membership, SoleMember
 from connectd.runtime.peers import Peers
 from connectd.runtime.statuses import StatusReporter
-from connectd.runtime.task_runner import TaskSpec
+from connectd.runtime.task_runner import TaskRunnerFactory, TaskSpec
 from connectd.runtime.validation import ThreadRunner
 from connectd.runtime.worker import Worker
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
+from connectd.stores.protocols import OffsetStore
 from tests.kit.asgi_client import AsgiClient
 from tests.kit.probes import PROBE_CLASS, ProbeConnector, ProbeConverter, ProbeRunner, Probes
 
 T = TypeVar("T")
+
+
+class RemoteTasks(Protocol):
+    """Who has tasks run in other processes."""
+
+    def factory(self, offsets: OffsetStore, membership: Membership) -> TaskRunnerFactory:
+        """What makes them."""
+        ...
+
 
 WORKER_URL = "http://worker:8083/"
 WORKER_ID = "worker:8083"
@@ -112,6 +122,7 @@ class Options:
     opens: Callable[[], Coroutine[Any, Any, None]] | None = None
     membership: Membership | None = None
     peers: Peers | None = None
+    processes: Callable[[TaskRunnerFactory], RemoteTasks] | None = None
 
 
 def _registry(probes: Probes) -> PluginRegistry:
@@ -161,6 +172,11 @@ def _build(options: Options) -> Plane:
     def make_runner(spec: TaskSpec) -> ProbeRunner:
         return ProbeRunner(spec, probes[spec.task_id.connector])
 
+    make_task_runner: TaskRunnerFactory = make_runner
+    if options.processes is not None:
+        remote = options.processes(make_runner)
+        make_task_runner = remote.factory(offsets, membership)
+
     worker = Worker(
         LifeMaker(
             services=spi.WorkerServices(clock, PollScheduler(), {}),
@@ -169,7 +185,7 @@ def _build(options: Options) -> Plane:
             statuses=reporter,
             make_connector=lambda config: find(config.get("connector.class", ""))(),
             version_of=version_of,
-            make_task_runner=make_runner,
+            make_task_runner=make_task_runner,
             resolve=options.resolve,
             settings=options.lives,
         )

@@ -87,11 +87,27 @@ class DriverStarter(Protocol):
         ...
 
 
+class DriverPlaces(Protocol):
+    """Places for drivers: a semaphore, or one that several processes share."""
+
+    def locked(self) -> bool:
+        """Whether all are taken."""
+        ...
+
+    async def acquire(self) -> bool:
+        """Wait for one."""
+        ...
+
+    def release(self) -> None:
+        """Give one back."""
+        ...
+
+
 class Turns:
     """How many scans may have a driver at the same time; first come, first served."""
 
-    def __init__(self, drivers_max: int) -> None:
-        self._free = asyncio.Semaphore(drivers_max)
+    def __init__(self, places: int | DriverPlaces) -> None:
+        self._free: DriverPlaces = asyncio.Semaphore(places) if isinstance(places, int) else places
 
     def turn(self) -> Turn:
         """For one scan, which does not have it yet."""
@@ -101,7 +117,7 @@ class Turns:
 class Turn:
     """One scan's right to have a driver. Leaving the block gives it back."""
 
-    def __init__(self, free: asyncio.Semaphore) -> None:
+    def __init__(self, free: DriverPlaces) -> None:
         self._free = free
         self.is_held = False
 

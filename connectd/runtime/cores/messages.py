@@ -100,6 +100,12 @@ class SetLevel(_Message):
     level: str
 
 
+class PlacesFree(_Message):
+    """How many of the worker's places for scans on Spark nobody has."""
+
+    free: int
+
+
 class Answer(_Message):
     """To a call; ``offsets`` if it asked for them, ``failure`` if it could not be done."""
 
@@ -122,6 +128,7 @@ ToChild = (
     | MayWrite
     | Fence
     | SetLevel
+    | PlacesFree
     | Answer
     | End
 )
@@ -152,7 +159,9 @@ class TaskTopic(_Message):
 
 
 class TailLeft(_Message):
-    """A task has ended with records that are sent and not committed."""
+    """``RemoteTask.on_tail_left``."""
+
+    run: int
 
 
 class TaskEnded(_Message):

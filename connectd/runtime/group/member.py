@@ -20,6 +20,7 @@ State of the event loop; the herder is told by the ``on_…`` attributes of ``Me
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -181,6 +182,11 @@ class GroupMember:
             return True
         self.on_lease_over()
         return False
+
+    def writes_until_s(self) -> float:
+        """See ``Membership``."""
+        ends_s = self._pulse.lease.ends_s
+        return -math.inf if ends_s is None else ends_s
 
     # -- the job --------------------------------------------------------------------------------
 

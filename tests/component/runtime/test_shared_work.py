@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 
 from connectd.model.cluster import ClusterConfigState, RestartRequest
@@ -50,6 +51,9 @@ class Follower:
 
     def may_write(self) -> bool:
         return True
+
+    def writes_until_s(self) -> float:
+        return math.inf
 
     def assign(self, generation: int, connectors: set[str], tasks: set[ConnectorTaskId]) -> None:
         """A rebalance is over."""
