@@ -249,9 +249,11 @@ class WorkerApp:
             _log.error("stopping: services did not end in time", jobs=left_behind)
             self._has_tail_left = True
         self._rest.close()
-        if self._processes is not None:
-            await self._processes.close()
-        await asyncio.gather(self._producers.close(deadline_s=step_s), self._end_tracing(step_s))
+        await asyncio.gather(
+            self._producers.close(deadline_s=step_s),
+            self._end_tracing(step_s),
+            self._end_processes(step_s),
+        )
         await self._aws.close()
         self._loop_watch.stop()
 
@@ -267,6 +269,10 @@ class WorkerApp:
             processes=self._processes,
         )
         return metrics.WorkerMetrics(self._config, parts)
+
+    async def _end_processes(self, deadline_s: float) -> None:
+        if self._processes is not None:
+            await self._processes.close(deadline_s=deadline_s)
 
     async def _end_tracing(self, deadline_s: float) -> None:
         if self._tracing is not None:

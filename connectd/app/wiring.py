@@ -172,6 +172,7 @@ class Wiring:
                     places=parts.processes,
                     offsets=offsets,
                     may_write=membership.may_write,
+                    writes_until_s=membership.writes_until_s,
                     on_tail_left=parts.on_tail_left,
                 ),
             )

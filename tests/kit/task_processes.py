@@ -124,6 +124,7 @@ class MemoryProcesses:
             places=self.processes,
             offsets=offsets,
             may_write=membership.may_write,
+            writes_until_s=lambda: self.processes.writes_until_s(),
             on_tail_left=self._on_tail_left,
         )
 

@@ -52,7 +52,7 @@ LEASE_S: Final = 0.5
 """How often processes hear until when they may write; a session is several seconds long."""
 
 END_S: Final = 5.0
-"""What a process gets to close its clients; by then it has no tasks any more."""
+"""What a process gets at most to close its clients; by then it has no tasks any more."""
 
 _AGAIN: Final = Backoff(initial_s=1.0, max_s=60.0)
 
@@ -165,10 +165,10 @@ class TaskProcesses:
             self._jobs.spawn(f"process-{place.number}", self._keep(place))
         self._jobs.spawn("lease", self._pass_lease_on())
 
-    async def close(self) -> None:
-        """End them all; bounded. What still runs in them is cut off."""
+    async def close(self, *, deadline_s: float = END_S) -> None:
+        """End them all. What still runs in them is cut off, and they are too when it is time."""
         self._ending.set()
-        await self._jobs.stop(grace_s=2 * END_S)
+        await self._jobs.stop(grace_s=deadline_s)
 
     async def _keep(self, place: _Place) -> None:
         losses = 0

@@ -58,11 +58,12 @@ class Places(Protocol):
 
 @dataclass(frozen=True)
 class RemoteTaskParts:
-    """What all tasks need of their worker; ``may_write`` as in ``Membership``."""
+    """What all tasks need of their worker; the right to write is that of ``Membership``."""
 
     places: Places
     offsets: protocols.OffsetStore
     may_write: Callable[[], bool]
+    writes_until_s: Callable[[], float]
     on_tail_left: Callable[[], None]
 
 
@@ -119,6 +120,8 @@ class RemoteTask:
     def _begin(self, place: Place) -> None:
         spec = self._spec
         texts = [*spec.connector_config.values(), *spec.task_config.values()]
+        # It may be the first task after a time in which nothing was allowed to be written.
+        place.send(messages.MayWrite(self._parts.writes_until_s()))
         place.send(
             messages.StartTask(
                 run=self.run_number,

@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 PROGRAM: Final = "connectd.app.task_process"
 
-_GRACE_S: Final = 2.0
+_GRACE_S: Final = 0.5
 """It hears no SIGTERM: this is for what it has left behind."""
 
 _LAST_WORDS_S: Final = 1.0
