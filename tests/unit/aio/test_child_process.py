@@ -77,6 +77,20 @@ def with_argument(text: str) -> list[str]:
 
 
 @on_both_loops
+async def test_a_child_has_the_descriptors_that_it_is_given_and_nobody_else_keeps_them() -> None:
+    ours, theirs = os.pipe()
+    text = "import os, sys; os.write(int(sys.argv[1]), b'hello')"
+    command = script(text, str(theirs))
+    given = ChildCommand(command.argv, command.env, fds=(theirs,))
+    async with running(given, grace_s=LONG_S) as child:
+        os.close(theirs)
+        assert await child.wait() == 0
+        assert os.read(ours, 100) == b"hello"
+        assert os.read(ours, 100) == b""  # its end: nobody could write any more
+    os.close(ours)
+
+
+@on_both_loops
 async def test_a_child_is_heard_to_its_end() -> None:
     text = "import sys; print('one'); print('two', end=''); print('trouble', file=sys.stderr)"
     async with running(script(text), grace_s=LONG_S) as child:
