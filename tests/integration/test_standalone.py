@@ -138,6 +138,24 @@ def test_a_killed_worker_leaves_a_whole_file_and_no_lock(copy: Copy) -> None:
 
 
 @pytest.mark.kafka
+def test_tasks_in_processes_of_their_own_keep_to_the_one_file(copy: Copy) -> None:
+    copy.append("one", "two")
+    worker = copy.ours(workers="2")
+    worker.start()
+    copy.wait_copied("one", "two")
+    worker.kill9()
+    copy.append("three")
+    alone = copy.ours()
+    alone.start()
+    copy.wait_copied("one", "two", "three")
+    assert alone.sigterm() == 0
+    copy.append("four")
+    worker.start()
+    copy.wait_copied("one", "two", "three", "four")
+    assert worker.sigterm() == 0
+
+
+@pytest.mark.kafka
 def test_the_rest_api_of_a_standalone_worker(copy: Copy) -> None:
     worker = copy.ours()
     worker.start()
