@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import wait_for
 from tests.integration.worker_rig import DEADLINE_S, Rig, prefix_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
@@ -27,7 +28,9 @@ LONG_S = 600.0
 def shared(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """The worker."""
     home = tmp_path_factory.mktemp("worker")
-    with Rig(kafka_broker, prefix_of(__name__), home, properties={"workers": "2"}) as rig:
+    # A worker that is lost is not waited for: it comes back, and is given its tasks at once.
+    properties = {"workers": "2", "scheduled.rebalance.max.delay.ms": "1000"}
+    with Rig(kafka_broker, prefix_of(__name__), home, properties=properties) as rig:
         yield rig
 
 
@@ -176,3 +179,27 @@ def test_a_signal_to_all_of_them_is_heard_by_the_worker_alone(rig: Rig) -> None:
     assert [line for line in said if line["level"] in ("warning", "error", "critical")] == []
     rig.worker.start()
     rig.wait_equal("b")
+
+
+def test_processes_of_a_worker_that_stands_still_stop_when_its_session_is_over(rig: Rig) -> None:
+    """Others may run their tasks by then, and the worker cannot say so."""
+    create(rig, ("a", "b"))
+    rig.wait_following("a")
+    rig.wait_following("b")
+
+    def reads() -> int:
+        return int(rig.control.counts()["GetRecords"])
+
+    def nobody_reads() -> bool:
+        before = reads()
+        return not wait_for(lambda: reads() != before, deadline_s=2.0)
+
+    rig.worker.pause()
+    rig.wait(nobody_reads, "the end of all reading")
+    rig.put("a", 60)
+    rig.put("b", 60)
+    rig.worker.resume()
+    rig.wait_equal("a")
+    rig.wait_equal("b")
+    silent = [line for line in rig.log_lines() if "main process is silent" in line["event"]]
+    assert {line["process"] for line in silent} == {0, 1}

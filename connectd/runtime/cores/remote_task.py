@@ -114,6 +114,10 @@ class RemoteTask:
                 place.send(messages.AbandonTask(self.run_number))  # nobody hears it out
             self._parts.places.leave(self)
             await self._jobs.join(deadline_s=_WRITES_END_S)
+        if isinstance(self._failure, TaskProcessLostError):
+            # A worker that has stood still hears of it before it knows that others may have taken
+            # over: it is fenced here if so, and says nothing of the task any more.
+            self._parts.may_write()
         if self._failure is not None:
             raise self._failure
 

@@ -18,8 +18,10 @@ from connectd.model.states import State
 from connectd.runtime.cores import messages
 from connectd.runtime.cores.processes import LEASE_S, LOOK_S, SILENCE_LOOKS, START_DEADLINE_S
 from connectd.runtime.lives import LifeSettings
+from connectd.runtime.membership import SoleMember
 from connectd.runtime.task_runner import TaskRunnerFactory
-from tests.kit.control_plane import Plane, control_plane, src
+from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
+from tests.kit.control_plane import WORKER_URL, Plane, control_plane, src
 from tests.kit.task_processes import SETTINGS, MemoryProcesses
 from tests.kit.virtual import virtual
 
@@ -261,6 +263,44 @@ async def test_processes_write_for_as_long_as_the_worker_has_said() -> None:
         await plane.settle(LEASE_S)
         assert await plane.states("s") == ("RUNNING", ["RUNNING"])
         assert len(plane.probes["s"].runners) == 2
+
+
+class LateMember(SoleMember):
+    """One that finds out when it is asked that it has been given up."""
+
+    is_given_up = False
+
+    def may_write(self) -> bool:
+        if self.is_given_up:
+            self.is_given_up = False
+            assert self.on_fenced is not None
+            self.on_fenced()
+            return False
+        return True
+
+
+@virtual
+async def test_a_worker_that_others_may_have_replaced_says_nothing_of_its_lost_tasks() -> None:
+    statuses = MemoryStatusStore()
+    member, made = LateMember(WORKER_URL, statuses), []
+
+    def make(runner: TaskRunnerFactory) -> MemoryProcesses:
+        made.append(MemoryProcesses(runner))
+        return made[0]
+
+    stores = MemoryConfigStore(), MemoryOffsetStore(), statuses
+    async with control_plane(processes=make, membership=member, stores=stores) as plane:
+        await plane.create("s")
+        member.is_given_up = True
+        made[0].refuses = True
+        made[0].at(0).end("it was ended by SIGKILL")
+        await plane.settle()
+        assert plane.worker.starts.restarts(S0) == 1  # another life, that waits for a process
+        assert await plane.states("s") == ("RUNNING", ["UNASSIGNED"])
+        made[0].refuses = False
+        await plane.settle(5.0)
+        assert plane.probes["s"].alive() == [S0]
+    await made[0].processes.close()
 
 
 # -- what is told -----------------------------------------------------------------------------
