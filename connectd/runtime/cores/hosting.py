@@ -106,10 +106,12 @@ class TaskHost:
         """Serve until the parent wants the end, or ``end`` is called."""
         self._jobs.spawn("reports", self._report(), service=True)
         self._jobs.spawn("lease", self._watch_lease(), service=True)
-        await self._ended.wait()
-        for run in list(self._runs.values()):
-            run.runner.abandon()
-        await self._jobs.stop(hard_s=_ALL_RUNS_END_S)
+        try:
+            await self._ended.wait()
+        finally:
+            for run in list(self._runs.values()):
+                run.runner.abandon()
+            await self._jobs.stop(hard_s=_ALL_RUNS_END_S)
 
     def end(self) -> None:
         """Let ``run`` return."""
