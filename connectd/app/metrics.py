@@ -24,7 +24,7 @@ from connectd.observe import metrics_connect, metrics_own
 from connectd.observe.metrics import Dialect, Exposition, label_text
 from connectd.runtime.cores import process_numbers
 from connectd.runtime.cores.messages import ProcessReport
-from connectd.runtime.cores.processes import TaskProcesses
+from connectd.runtime.cores.processes import ProcessStatistics, TaskProcesses
 from connectd.runtime.herder import Herder
 from connectd.runtime.loop_watch import LoopWatch
 
@@ -108,7 +108,9 @@ class WorkerMetrics:
             exposition.add(metrics_connect.PROTOCOL, protocol, 1)
 
     def _add_worker(self, exposition: Exposition, report: ProcessReport) -> None:
-        parts = self._parts
+        parts, counts = self._parts, ProcessStatistics()
+        if parts.processes is not None:
+            counts = parts.processes.statistics()
         exposition.add_all(
             metrics_own.WORKER,
             "",
@@ -117,19 +119,11 @@ class WorkerMetrics:
                 "connectors_lost": parts.herder.connectors_lost(),
                 "loop_lateness_max_seconds": report.lateness_max_s,
                 **report.polls,
+                "task_processes": counts.processes,
+                "task_processes_running": counts.running,
+                "task_processes_lost_total": counts.lost,
             },
         )
-        if parts.processes is not None:
-            counts = parts.processes.statistics()
-            exposition.add_all(
-                metrics_own.WORKER,
-                "",
-                {
-                    "task_processes": counts.processes,
-                    "task_processes_running": counts.running,
-                    "task_processes_lost_total": counts.lost,
-                },
-            )
         tier = label_text(tier=tiers.active().value)
         exposition.add(metrics_own.ENCODING_TIER, tier, 1)
         for name, is_available in parts.herder.stores_available().items():

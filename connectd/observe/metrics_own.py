@@ -150,8 +150,8 @@ WORKER: Final = _group("The worker", "connectd_worker", (), (
      "the poll scheduler"),
     ("polls_waiting", _G, "polls", "Shards that wait for the time of their next poll.",
      "the poll scheduler"),
-    ("task_processes", _G, "processes", "Processes for tasks that there are to be (workers), where "
-     "that is more than one.", "the worker"),
+    ("task_processes", _G, "processes", "Processes for tasks that there are to be (workers); 0: "
+     "tasks run in the worker's own.", "the worker"),
     ("task_processes_running", _G, "processes", "Those that run.", "the same"),
     ("task_processes_lost_total", _C, "processes", "Those that have ended by themselves or were "
      "killed: their tasks began anew.", "the same"),

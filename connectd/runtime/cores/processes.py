@@ -91,9 +91,9 @@ class ProcessSettings:
 class ProcessStatistics:
     """How many processes there are to be, how many run, and how many were lost by now."""
 
-    processes: int
-    running: int
-    lost: int
+    processes: int = 0
+    running: int = 0
+    lost: int = 0
 
 
 class _Place:
