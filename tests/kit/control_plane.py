@@ -137,6 +137,15 @@ def _registry(probes: Probes) -> PluginRegistry:
     return registry
 
 
+def _elsewhere(
+    options: Options, here: TaskRunnerFactory, offsets: OffsetStore, membership: Membership
+) -> TaskRunnerFactory:
+    """Runners in other processes, if there are to be any."""
+    return (
+        here if options.processes is None else options.processes(here).factory(offsets, membership)
+    )
+
+
 def _build(options: Options) -> Plane:
     probes = Probes()
     registry = _registry(probes)
@@ -172,11 +181,6 @@ def _build(options: Options) -> Plane:
     def make_runner(spec: TaskSpec) -> ProbeRunner:
         return ProbeRunner(spec, probes[spec.task_id.connector])
 
-    make_task_runner: TaskRunnerFactory = make_runner
-    if options.processes is not None:
-        remote = options.processes(make_runner)
-        make_task_runner = remote.factory(offsets, membership)
-
     worker = Worker(
         LifeMaker(
             services=spi.WorkerServices(clock, PollScheduler(), {}),
@@ -185,7 +189,7 @@ def _build(options: Options) -> Plane:
             statuses=reporter,
             make_connector=lambda config: find(config.get("connector.class", ""))(),
             version_of=version_of,
-            make_task_runner=make_task_runner,
+            make_task_runner=_elsewhere(options, make_runner, offsets, membership),
             resolve=options.resolve,
             settings=options.lives,
         )
