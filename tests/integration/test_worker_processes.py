@@ -71,7 +71,8 @@ def kill_processes_of(rig: Rig, *tables: str) -> None:
         lambda: all(processes(rig)[place] != before[place] for place in places),
         f"other processes in {places}",
     )
-    assert metric(rig, "connectd_worker_task_processes_lost_total") == lost + len(places)
+    name = "connectd_worker_task_processes_lost_total"
+    rig.wait(lambda: metric(rig, name) == lost + len(places), f"{name} to tell of them")
 
 
 def create(rig: Rig, tables: Sequence[str], items: int = 20, **keys: str) -> None:
