@@ -2,12 +2,17 @@
 
 At most two hops: a follower asks the leader, and the leader the owner. The query parameter
 ``forward`` counts them: absent, ``true``, ``false``; with ``false`` a request goes no further.
+What several workers know parts of (``parts``) is asked of each of them, with ``false``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
@@ -26,11 +31,52 @@ _NO_LEADER = (
 )
 
 
+PART_S: Final = 5.0
+"""How long another worker may take over its part of an answer, which is missing otherwise."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one of the other workers has answered; ``content`` None: nothing, and ``why``."""
+
+    url: str
+    content: Mapping[str, Any] | None
+    why: str = ""
+
+
 class Forwarder:
     """Asks the other worker in the client's place."""
 
-    def __init__(self, peers: Peers) -> None:
+    def __init__(self, peers: Peers, *, part_s: float = PART_S) -> None:
         self._peers = peers
+        self._part_s = part_s
+
+    async def parts(self, request: Request, urls: Sequence[str]) -> list[Part]:
+        """What each of these workers has to say to a GET, all asked at once.
+
+        A worker that is asked by another one asks nobody.
+        """
+        if request.query_params.get("forward") is not None:
+            return []
+        return list(await asyncio.gather(*(self._part(request, url) for url in urls)))
+
+    async def _part(self, request: Request, url: str) -> Part:
+        path = f"{url.rstrip('/')}{request.scope['path']}?forward=false"
+        try:
+            async with asyncio.timeout(self._part_s):
+                answer = await self._peers.ask("GET", path, body=None, headers=_login(request))
+            if answer.status != HTTPStatus.OK:
+                return Part(url, None, f"status {answer.status}")
+            content = json.loads(answer.body)
+            if isinstance(content, dict):
+                return Part(url, content)
+        except TimeoutError:
+            return Part(url, None, f"no answer within {self._part_s:g} s")
+        except PeerError as error:
+            return Part(url, None, str(error))
+        except ValueError:
+            pass  # it is said below
+        return Part(url, None, "that is not what a worker answers")
 
     async def __call__(self, request: Request, elsewhere: NotHereError) -> Response:
         """The other worker's answer, as if it were ours.
@@ -47,14 +93,20 @@ class Forwarder:
         query.append(("forward", "true" if hop is None else "false"))
         url = f"{elsewhere.url.rstrip('/')}{request.scope['path']}?{urlencode(query)}"
         body = body_of(request)
-        headers = {} if body is None else {"Content-Type": "application/json"}
-        if "authorization" in request.headers:
-            headers["Authorization"] = request.headers["authorization"]
+        headers = _login(request)
+        if body is not None:
+            headers["Content-Type"] = "application/json"
         try:
             answer = await self._peers.ask(request.method, url, body=body, headers=headers)
         except PeerError as error:
             raise _io_error(str(error)) from error
         return _translated(request, answer)
+
+
+def _login(request: Request) -> dict[str, str]:
+    """Workers of a cluster know the same users."""
+    shown = request.headers.get("authorization")
+    return {} if shown is None else {"Authorization": shown}
 
 
 def _translated(request: Request, answer: PeerAnswer) -> Response:

@@ -153,7 +153,7 @@ class Herder:
         self.validation = Validation(
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
-        roles = Roles(membership)
+        roles = self.roles = Roles(membership)
         manners = settings.manners
         self.changes = ConnectorChanges(
             gate, configs, stores.offsets, self.views, self.validation.check, manners, roles

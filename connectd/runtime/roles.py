@@ -6,6 +6,9 @@ Only a group at rest knows who that is: while it rebalances a request waits, wit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
 from connectd.errors import ConnectdError
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.membership import Membership
@@ -40,6 +43,17 @@ class Roles:
     def is_rebalancing(self) -> bool:
         """Whether what runs where is about to change."""
         return self._membership.is_rebalancing
+
+    def urls_elsewhere(self, worker_ids: Iterable[str]) -> tuple[str, ...]:
+        """Where the other ones of these workers are reached: as the leader is, by its scheme.
+
+        ``worker_ids`` are ``host:port``, as in statuses.
+        """
+        if self.leader_url is None:
+            return ()
+        scheme = urlsplit(self.leader_url).scheme
+        others = set(worker_ids) - {self._membership.worker_id}
+        return tuple(f"{scheme}://{each}/" for each in sorted(others))
 
     async def wait_at_rest(self) -> None:
         """Wait until the group does not rebalance."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from connectd.errors import NotFoundError
 from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.ids import ConnectorTaskId
+from connectd.model.states import State
 from connectd.model.status import Status, TopicStatus
 from connectd.runtime.requests import RequestGate
 from connectd.runtime.statuses import StatusReporter
@@ -104,6 +105,14 @@ class Views:
         config = snapshot.connectors.get(connector)
         kind = "unknown" if config is None else self._type_of(config)
         return ConnectorStatusInfo(connector, status, tuple(tasks), kind)
+
+    def workers_of(self, connector: str) -> frozenset[str]:
+        """The ids of the workers that run a connector or its tasks, by the last statuses."""
+        status = self.status_of(connector)
+        if status is None:
+            return frozenset()
+        parts = (status.connector, *(each for _, each in status.tasks))
+        return frozenset(each.worker_id for each in parts if each.state is not State.UNASSIGNED)
 
     def _type_of(self, config: Config) -> str:
         return self._connector_type(config.get("connector.class", ""))

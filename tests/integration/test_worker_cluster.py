@@ -125,6 +125,10 @@ def test_tasks_are_shared_and_every_worker_answers(pair: Pair) -> None:
         answer(worker, "POST", f"{path}/restart?includeTasks=true")
     pair.wait_shared()
     for worker in workers:
+        shown = answer(worker, "GET", f"/connectd{path}/tables")
+        assert sorted(row["table"] for row in shown["tables"]) == list(TABLES)
+        assert "unanswered" not in shown
+    for worker in workers:
         answer(worker, "PUT", f"{path}/stop")
         pair.rig.wait_states("STOPPED")
         assert "reset" in answer(worker, "DELETE", f"{path}/offsets")["message"]

@@ -94,6 +94,8 @@ class Cluster:
     statuses: MemoryStatusStore = field(default_factory=MemoryStatusStore)
     workers: dict[str, Worker] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    away: set[str] = field(default_factory=set)
+    instead: Peers | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -134,10 +136,12 @@ class Cluster:
     async def ask(
         self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> PeerAnswer:
-        """How workers ask each other (``runtime.peers.Peers``)."""
+        """How workers ask each other (``runtime.peers.Peers``): nobody answers who is ``away``."""
+        if self.instead is not None:
+            return await self.instead.ask(method, url, body=body, headers=headers)
         parts = urlsplit(url)
         worker = self.workers.get(parts.hostname or "")
-        if worker is None:
+        if worker is None or parts.hostname in self.away:
             raise PeerError(f"{url}: nobody is there")
         self.asked.append(f"{method} {url}")
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
