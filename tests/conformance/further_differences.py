@@ -12,8 +12,8 @@ BY_SUBJECT: Final = {
     "Not there yet": (
         "Sink connectors and exactly-once delivery.",
         "Plugins are Python classes: jars are not loaded, and `plugin.path` has no effect.",
-        "A worker logs in to its group by PLAIN or SCRAM, or by its certificate; with OAUTHBEARER "
-        "or GSSAPI it does not start.",
+        "A worker logs in to its group by PLAIN, SCRAM or OAUTHBEARER (`oidc` with a client's "
+        "secret), or by its certificate; with GSSAPI it does not start.",
     ),
     "Several workers": (
         "A worker that hears nothing from the group's coordinator stops its tasks after two thirds "
