@@ -110,14 +110,19 @@ class Cluster:
             await self.stop(name)
 
     async def start(
-        self, name: str, *, settings: GroupSettings | None = None, peers: Peers | None = None
+        self,
+        name: str,
+        *,
+        settings: GroupSettings | None = None,
+        peers: Peers | None = None,
+        configs: ConfigLogs | None = None,
     ) -> Worker:
         """Add a worker; it may take a while until the group is at rest again."""
-        session, configs = self.group.session(), self.configs.view()
+        session, view = self.group.session(), (configs or self.configs).view()
         member = GroupMember(
             f"http://{name}:8083/",
             session=session,
-            configs=configs,
+            configs=view,
             offsets=self.offsets,
             clock=LoopClock(wall_anchor_s=WALL_ANCHOR_S),
             settings=settings or self.settings,
@@ -125,7 +130,7 @@ class Cluster:
         life = AsyncExitStack()
         options = replace(
             self.options,
-            stores=(configs, self.offsets, self.statuses),
+            stores=(view, self.offsets, self.statuses),
             membership=member,
             peers=peers or self,
         )

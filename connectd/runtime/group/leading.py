@@ -80,6 +80,7 @@ class Leading:
             generation=round_.generation,
             now_ms=now_ms,
             delay_max_ms=self._delay_max_ms,
+            urls=self._urls,
         )
         self._memory, outcome = cooperative.round_of(self._memory, facts)
         self._shares = outcome.whole

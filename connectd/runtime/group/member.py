@@ -273,7 +273,8 @@ class GroupMember:
         if self.is_leader and not was_leader:
             _log.info("leads the group", generation=self._generation)
         if given.error:
-            self._wish_to_rejoin()  # and reads the config topic to its end before
+            await self._caught_up(given)
+            self._wish_to_rejoin()
             return
         is_eager = self._protocol is GroupProtocol.EAGER
         kept = NOTHING if is_eager else self._allotted - given.revoked
@@ -307,8 +308,16 @@ class GroupMember:
                 "reading the config topic and the offsets topic: not at the end within "
                 f"{self._settings.sync_timeout_s:g} s (worker.sync.timeout.ms)"
             ) from error
+        snapshot = self._configs.snapshot()
+        if snapshot.offset < given.config_offset:
+            raise BehindError(
+                f"the config topic ends at offset {snapshot.offset} here, but another worker of "
+                f"the group has read to {given.config_offset} (its leader is {given.leader_url}); "
+                "check that all workers of this group.id have the same config.storage.topic and "
+                "brokers"
+            )
         self._times_behind = 0
-        return self._configs.snapshot()
+        return snapshot
 
     def _come_into_force(self, snapshot: ClusterConfigState) -> None:
         self._assignment = Assignment(
