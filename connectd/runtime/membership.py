@@ -84,6 +84,13 @@ class Membership(Protocol):
         ...
 
     @property
+    def waiting_work(self) -> int:
+        """How many connectors and tasks no worker was given in the last round, as the leader knows;
+        0 for all others.
+        """
+        ...
+
+    @property
     def is_rebalancing(self) -> bool:
         """Whether another assignment is on its way."""
         ...
@@ -112,6 +119,7 @@ class _Alone:
     signs_requests = True
     is_rebalancing = False
     is_leader = True
+    waiting_work = 0
 
     def __init__(self, worker_url: str) -> None:
         self.worker_id = rest_settings.worker_id(worker_url)

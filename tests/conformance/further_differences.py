@@ -25,6 +25,8 @@ BY_SUBJECT: Final = {
         "While the group rebalances, requests that need the leader or an owner wait for its end, "
         "within their 90 s; where Java's answer 409 for stale configuration, these wait too. "
         "Questions are answered at once.",
+        "A worker that is a member again under another id, at the same URL, gets back at once what "
+        "it had; Java's leader lets it wait for `scheduled.rebalance.max.delay.ms`.",
         "When a group falls back to `connect.protocol=eager`, the first round shares out nothing, "
         "so that nothing runs twice.",
     ),

@@ -158,6 +158,13 @@ class GroupMember:
         return None if self._last is None else self._last.leader_url
 
     @property
+    def waiting_work(self) -> int:
+        """See ``Membership``."""
+        if self._leading is None or not self.is_leader:
+            return 0
+        return len(self._leading.waiting.connectors) + len(self._leading.waiting.tasks)
+
+    @property
     def is_rebalancing(self) -> bool:
         """See ``Membership``."""
         return not self._at_rest.is_set()

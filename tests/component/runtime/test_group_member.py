@@ -139,8 +139,10 @@ async def test_the_work_of_a_worker_that_does_not_come_back_goes_to_the_others()
         await cluster.stop("w2")
         await cluster.settle(DELAY_S - SESSION_S)
         assert len(cluster.placed()["w1"]) == 2
+        assert cluster.workers["w1"].member.waiting_work == 2
         await cluster.settle(3 * SESSION_S)
         assert cluster.placed() == {"w1": ["a-0", "a-1", "a-2", "a-3"]}
+        assert cluster.workers["w1"].member.waiting_work == 0
 
 
 @virtual
