@@ -40,9 +40,14 @@ input queue this stays far below the memory target of the worker (250 MiB)."""
 MESSAGE_BYTES_MAX = 1_048_576
 """Java's ``max.request.size``; librdkafka's own default is a little smaller."""
 
-_RECONNECT = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
+_RECONNECT = {
+    "reconnect.backoff.ms": "50",
+    "reconnect.backoff.max.ms": "1000",
+    "socket.connection.setup.timeout.ms": "10000",
+}
 """Java's defaults; with librdkafka's own, a client may stay away ten seconds longer than the
-broker did."""
+broker did, and half a minute where nothing refuses its connections. How soon a client that has lost
+its brokers is found out follows from them (``stranded``)."""
 
 _SILENCE = {"socket.timeout.ms": "20000"}
 """How long a request of a reader or an admin client may take, unless ``request.timeout.ms`` says
