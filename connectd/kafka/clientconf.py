@@ -239,6 +239,10 @@ def _integer(key: str, value: str) -> int:
         raise ConfigError(f"{key}: found {value!r}, expected a whole number") from None
 
 
+def _whole(key: str, value: str) -> str:
+    return str(_integer(key, value))
+
+
 def _unlimited_is_zero(key: str, value: str) -> str:
     number = _integer(key, value)
     return "0" if number in (-1, _JAVA_INT_MAX) else str(number)
@@ -262,7 +266,9 @@ _VALUES: dict[str, Callable[[str, str], str]] = {
     "receive.buffer.bytes": _unlimited_is_zero,
     "connections.max.idle.ms": _unlimited_is_zero,
     "buffer.memory": _kib,
-    "max.in.flight.requests.per.connection": lambda key, value: str(_integer(key, value)),
+    "max.in.flight.requests.per.connection": _whole,
+    "reconnect.backoff.max.ms": _whole,
+    "socket.connection.setup.timeout.ms": _whole,
     "ssl.endpoint.identification.algorithm": _hostname_check,
     "auto.offset.reset": _offset_reset,
 }

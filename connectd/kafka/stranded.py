@@ -41,7 +41,7 @@ LOOK_S: Final = 1.0
 """Between two looks."""
 
 SILENCE_S: Final = 3.0
-"""A client that has said something since then is not looked at."""
+"""A client is not looked at before it has said nothing for so long."""
 
 NEWCOMER_S: Final = 5.0
 """How long a newcomer may take."""
@@ -103,6 +103,7 @@ class Lookout:
         self._look_at = monotonic() + SILENCE_S
         self._newcomer: Future[bool] | None = None
         self._newcomer_at = 0.0
+        self._is_newcomer_of_before = False
         self._answered_at: float | None = None
 
     def is_stranded(self, client: Client, topic: str) -> bool:
@@ -112,25 +113,30 @@ class Lookout:
         """
         now = self._monotonic()
         if self._heard != self._voice.heard:
-            self._heard = self._voice.heard
-            self._begin_anew(now + SILENCE_S)
-            return False
+            self._begin_anew(now)
         if now < self._look_at:
             return False
-        if _has_connection(client, topic):
-            self._begin_anew(now + LOOK_S)
-            return False
         self._look_at = now + LOOK_S
-        return self._hear_newcomers(topic, now)
+        if _has_connection(client, topic):
+            self._voice.on_answer()  # or there would be none
+            self._begin_anew(now)
+            return False
+        if not self._are_newcomers_answered(topic, now):
+            return False
+        self._begin_anew(now)
+        return True
 
-    def _begin_anew(self, look_at: float) -> None:
-        self._look_at = look_at
-        self._newcomer = self._answered_at = None
+    def _begin_anew(self, now: float) -> None:
+        self._heard = self._voice.heard
+        self._look_at = now + SILENCE_S
+        self._answered_at = None
+        self._is_newcomer_of_before = True
 
-    def _hear_newcomers(self, topic: str, now: float) -> bool:
-        """Whether they have been answered for long enough."""
+    def _are_newcomers_answered(self, topic: str, now: float) -> bool:
+        """Whether they have been, for long enough."""
         if self._newcomer is None:
             if now >= self._newcomer_at:
+                self._is_newcomer_of_before = False
                 self._newcomer = threads.started(
                     lambda: _is_answered(self._make, self._conf, topic), name="kafka-newcomer"
                 )
@@ -139,15 +145,12 @@ class Lookout:
             return False
         is_answered, self._newcomer = self._newcomer.result(), None
         self._newcomer_at = now + NEWCOMER_PAUSE_S
-        if not is_answered:
+        if self._is_newcomer_of_before or not is_answered:
             self._answered_at = None
             return False
         if self._answered_at is None:
             self._answered_at = now
-        if now - self._answered_at < self.patience_s:
-            return False
-        self._begin_anew(now + SILENCE_S)
-        return True
+        return now - self._answered_at >= self.patience_s
 
 
 def _has_connection(client: Client, topic: str) -> bool:
