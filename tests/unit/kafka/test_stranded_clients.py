@@ -23,7 +23,7 @@ from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
 from connectd.kafka.tailing import LogRecord
 from connectd.model.record import EncodedPage, EncodedRecord
-from tests.unit.kafka.metadata_proxy import MetadataProxy
+from tests.harness.metadata_proxy import MetadataProxy
 from tests.unit.kafka.mock_cluster import MockCluster, mock_cluster
 
 DEADLINE_S = 60.0
