@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from connectd.aio.clock import LoopClock
 from connectd.errors import ProducerLostError, WorkerError
@@ -21,7 +21,9 @@ from connectd.kafka.log import CompactedLog, first_error
 from connectd.kafka.page import SendJob, SendResult
 from connectd.kafka.pool import ProducerPool
 from connectd.kafka.producer import PageProducer
-from connectd.kafka.tailing import LogRecord
+from connectd.kafka.stranded import Lookout
+from connectd.kafka.tailing import LOOK_AROUND_S, LogRecord
+from connectd.kafka.voice import ClientVoice
 from connectd.model.record import EncodedPage, EncodedRecord
 from tests.harness.metadata_proxy import MetadataProxy
 from tests.unit.kafka.mock_cluster import MockCluster, mock_cluster
@@ -86,6 +88,16 @@ def values(place: Place, count: int) -> list[bytes | None]:
     return [each.value() for each in place.cluster.records(TOPIC, PARTITIONS, count)]
 
 
+def written(place: Place) -> int:
+    """How many records there are."""
+    client = Consumer({**place.cluster.settings, "group.id": "counter", "log_level": 0})
+    try:
+        places = [TopicPartition(TOPIC, each) for each in range(PARTITIONS)]
+        return sum(client.get_watermark_offsets(each, timeout=DEADLINE_S)[1] for each in places)
+    finally:
+        client.close()
+
+
 class Sender:
     """Sends pages of one key with a pool's producer."""
 
@@ -141,6 +153,7 @@ def test_a_producer_is_given_up_with_its_pages_and_the_next_one_sends_them(place
 
     run(work)
     assert values(place, 5) == [b"%d" % number for number in range(1, 6)]
+    assert written(place) == 5
 
 
 def test_a_page_that_waits_for_room_is_given_up_too(place: Place) -> None:
@@ -180,6 +193,31 @@ def test_a_producer_without_work_is_given_up_before_anybody_waits_for_it(place: 
     assert values(place, 2) == [b"1", b"2"]
 
 
+def test_what_a_producer_held_is_never_written_even_if_its_brokers_come_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        sender = Sender(place)
+        await sender.send(1)
+        await sender.settle(1)
+        place.cluster.go_away()
+        await sender.send(2)
+        with monkeypatch.context() as patch:
+            patch.setattr(Lookout, "is_stranded", lambda *_: True)
+            await sender.settle(2)
+        held = sender.producer
+        sender.producer = sender.pool.acquire(sender.settings)
+        await sender.send(3)
+        place.cluster.come_back()
+        await sender.settle(3)
+        await until(lambda: held.statistics().records_buffered == 0)
+        await sender.close()
+
+    run(work)
+    assert values(place, 2) == [b"1", b"3"]
+    assert written(place) == 2
+
+
 @pytest.mark.parametrize("outage", ["away", "silent"])
 def test_an_ordinary_outage_is_ridden_out_by_the_same_producer(place: Place, outage: str) -> None:
     async def work() -> None:
@@ -207,7 +245,7 @@ def test_an_ordinary_outage_is_ridden_out_by_the_same_producer(place: Place, out
 class Owner:
     """Owns a log behind the door, and an admin client that comes to the cluster directly."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *, look_around_s: float = LOOK_AROUND_S) -> None:
         clock = LoopClock()
         self.records: list[LogRecord] = []
         self.failures: list[WorkerError] = []
@@ -219,6 +257,7 @@ class Owner:
             clock=clock,
             on_records=self.records.extend,
             on_failure=self.failures.append,
+            look_around_s=look_around_s,
         )
 
     @property
@@ -289,5 +328,32 @@ def test_an_idle_reader_comes_back_by_itself(place: Place) -> None:
         await until(lambda: owner.log.is_available)
         assert owner.records == []
         assert await owner.log.close(deadline_s=DEADLINE_S) == 0
+
+    run(work)
+
+
+def test_clients_that_did_not_even_say_so_are_found_out_when_they_are_asked(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of a newer librdkafka, for which forgetting a broker is no loss of a connection."""
+    monkeypatch.setattr(ClientVoice, "on_error", lambda *_: None)
+
+    async def work() -> None:
+        owner = Owner(place, look_around_s=0.2)
+        log = owner.log
+        await log.open(PARTITIONS, deadline_s=DEADLINE_S)
+        await log.append(record(0), deadline_s=DEADLINE_S)
+        assert log._reader is not None
+        reader, writer = log._reader._consumer, owner.writer._sender._producer
+        place.door.is_ready = False
+        for client in (reader, writer):
+            await until(lambda each=client: not stranded._has_connection(each, TOPIC))  # type: ignore[misc]
+        place.door.is_ready = True
+        with pytest.raises(ProducerLostError):
+            await log.append(record(100), deadline_s=DEADLINE_S)
+        await log.append(record(1), deadline_s=DEADLINE_S)
+        await log.read_to_end(DEADLINE_S)
+        assert owner.numbers == [0, 1]
+        assert await log.close(deadline_s=DEADLINE_S) == 0
 
     run(work)
