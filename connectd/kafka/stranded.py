@@ -143,7 +143,8 @@ class Lookout:
             return False
         if not self._newcomer.done():
             return False
-        is_answered, self._newcomer = self._newcomer.result(), None
+        newcomer, self._newcomer = self._newcomer, None
+        is_answered = newcomer.exception() is None and newcomer.result()
         self._newcomer_at = now + NEWCOMER_PAUSE_S
         if self._is_newcomer_of_before or not is_answered:
             self._answered_at = None
@@ -163,14 +164,12 @@ def _has_connection(client: Client, topic: str) -> bool:
 
 
 def _is_answered(make: Callable[[Conf], Client], conf: Conf, topic: str) -> bool:
+    """What a newcomer finds; whatever keeps it from that is raised."""
+    newcomer = make(conf)
     try:
-        newcomer = make(conf)
-        try:
-            return bool(newcomer.list_topics(topic, timeout=NEWCOMER_S).brokers)
-        finally:
-            newcomer.close()
-    except KafkaException:
-        return False
+        return bool(newcomer.list_topics(topic, timeout=NEWCOMER_S).brokers)
+    finally:
+        newcomer.close()
 
 
 def _patience_s(conf: Conf) -> float:
