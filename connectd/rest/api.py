@@ -62,7 +62,8 @@ def create_api(
     app.state.forward = Forwarder(peers or NoPeers(), herder.views)
     if settings is not None:
         if settings.basic_auth is not None:
-            app.state.guard = basic_auth.load(settings.basic_auth)
+            keys = herder.session_keys
+            app.state.guard = basic_auth.load(settings.basic_auth, lambda: keys.are_agreed)
         headers.install(app, settings, clock or LoopClock())
     return app
 
