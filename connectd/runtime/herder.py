@@ -196,7 +196,7 @@ class Herder:
             clock,
             is_agreed=lambda: self._membership.signs_requests,
         )
-        self.changes.tell_leader = LeaderLine(peers, self.session_keys).put_tasks
+        self.changes.tell_leader = LeaderLine(peers, self.session_keys, roles).put_tasks
         self.internal = InternalRequests(
             self._gate, configs, self.views, self.session_keys, manners, roles
         )

@@ -17,10 +17,12 @@ from urllib.parse import urlsplit
 
 from connectd.aio.clock import LoopClock
 from connectd.configdef.worker import GroupSettings
+from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.group.member import GroupMember
 from connectd.runtime.peers import PeerAnswer, PeerError, Peers
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
+from tests.kit.asgi_client import Answer
 from tests.kit.control_plane import WALL_ANCHOR_S, Options, Plane, control_plane
 from tests.kit.fake_group import FakeGroup, FakeSession
 
@@ -51,9 +53,13 @@ class ConfigLogs:
 
 
 class _View(MemoryConfigStore):
+    """``lags``: what others write is seen by whoever reads to the end, and not before."""
+
     def __init__(self, logs: ConfigLogs) -> None:
         super().__init__()
+        self.lags = False
         self._logs = logs
+        self._unread = list[tuple[str, bytes | None]]()
         super()._append(*logs.records)
         logs.views.append(self)
 
@@ -64,6 +70,16 @@ class _View(MemoryConfigStore):
 
     def read(self, *records: tuple[str, bytes | None]) -> None:
         """What every reader does."""
+        self._unread += records
+        if not self.lags:
+            self._catch_up()
+
+    async def refresh(self) -> ClusterConfigState:
+        self._catch_up()
+        return await super().refresh()
+
+    def _catch_up(self) -> None:
+        records, self._unread = self._unread, []
         super()._append(*records)
 
 
@@ -95,6 +111,7 @@ class Cluster:
     workers: dict[str, Worker] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     away: set[str] = field(default_factory=set)
+    questions: set[asyncio.Future[Answer]] = field(default_factory=set)
     instead: Peers | None = None
 
     async def __aenter__(self) -> Self:
@@ -108,6 +125,7 @@ class Cluster:
     ) -> None:
         for name in list(self.workers):
             await self.stop(name)
+        await asyncio.gather(*self.questions)
 
     async def start(
         self,
@@ -150,7 +168,15 @@ class Cluster:
             raise PeerError(f"{url}: nobody is there")
         self.asked.append(f"{method} {url}")
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        answer = await worker.plane.client.request(method, target, body, headers)
+        hung_up = asyncio.Event()
+        question = asyncio.ensure_future(
+            worker.plane.client.request(method, target, body, headers, hung_up=hung_up)
+        )
+        self.questions.add(question)  # it goes on where it was asked, whoever gives up here
+        try:
+            answer = await asyncio.shield(question)
+        finally:
+            hung_up.set()
         return PeerAnswer(answer.status, answer.body)
 
     async def stop(self, name: str) -> None:

@@ -214,7 +214,7 @@ async def test_what_is_no_answer_is_told_in_the_words_that_clients_know() -> Non
         peers.answer = PeerAnswer(409, json.dumps({"error_code": 409, "message": "x"}).encode())
         assert await _delete(plane) == (409, "x")
         await plane.client.request("DELETE", "/connectors/a", headers={"Authorization": "Basic x"})
-        assert peers.headers == {"Authorization": "Basic x"}
+        assert peers.headers == {"Authorization": "Basic x", "X-Connectd-Deadline-Ms": "90000"}
 
 
 def tables_of(shown: Mapping[str, Any]) -> list[str]:
