@@ -56,6 +56,29 @@ class TablePlan:
             self.envelope.document, sanitise=self.envelope.sanitises_names
         )
 
+    def scanner(self, key_heads: tuple[bytes, ...], key_tail: bytes) -> PageScanner | None:
+        """A compiled scanner for the items of one page, in one thread; None: the portable tier.
+
+        A key is each head with the JSON string of its part behind it, and the tail.
+        """
+        scanner_class = tiers.scanner_class() if self.tier is Tier.COMPILED else None
+        if scanner_class is None:
+            return None
+        is_plain = self.envelope.document == "plain"
+        return scanner_class(
+            self._key_names,
+            "".join(each.type for each in self.key_schema.attributes),
+            key_heads,
+            key_tail,
+            is_plain=is_plain,
+            sanitises=self.envelope.sanitises_names and not is_plain,
+        )
+
+    @functools.cached_property
+    def _key_names(self) -> tuple[bytes, ...]:
+        """Names of the key attributes as they stand in a document, which is a string."""
+        return tuple(_name_in_value(each.name) for each in self.key_schema.attributes)
+
     def layout(self, key: ConverterSpec, value: ConverterSpec) -> PageLayout | None:
         """The layout for a pair of converters, or None when one of them is not JsonConverter.
 
@@ -95,11 +118,7 @@ class ValueFrame:
 class PageLayout:
     """The bytes of keys and values, but for what differs from record to record."""
 
-    envelope: EnvelopeSettings
-    tier: Tier
-    key_names: tuple[bytes, ...]
-    """Names of the key attributes as they stand in a value: in a document, which is a string."""
-    key_letters: str
+    plan: TablePlan
     key_heads: tuple[bytes, ...]
     """What stands before the value of each key field."""
     key_tail: bytes
@@ -114,10 +133,7 @@ class PageLayout:
         key_head, key_tail = _schema_envelope(plan.key_connect_schema, key_carries_schema)
         value_head, value_tail = _schema_envelope(plan.envelope.value_schema, value_carries_schema)
         return cls(
-            envelope=plan.envelope,
-            tier=plan.tier,
-            key_names=tuple(_name_in_value(each.name) for each in plan.key_schema.attributes),
-            key_letters="".join(each.type for each in plan.key_schema.attributes),
+            plan=plan,
             key_heads=tuple(
                 (b"," if index else key_head + b"{") + document.json_bytes(field.name) + b":"
                 for index, field in enumerate(plan.key_connect_schema.fields)
@@ -128,19 +144,8 @@ class PageLayout:
         )
 
     def scanner(self) -> PageScanner | None:
-        """A compiled scanner for the items of one page, in one thread; None: the portable tier."""
-        scanner_class = tiers.scanner_class() if self.tier is Tier.COMPILED else None
-        if scanner_class is None:
-            return None
-        is_plain = self.envelope.document == "plain"
-        return scanner_class(
-            self.key_names,
-            self.key_letters,
-            self.key_heads,
-            self.key_tail,
-            is_plain=is_plain,
-            sanitises=self.envelope.sanitises_names and not is_plain,
-        )
+        """See ``TablePlan.scanner``."""
+        return self.plan.scanner(self.key_heads, self.key_tail)
 
     def key(self, values: tuple[str, ...]) -> bytes:
         """The Kafka key."""
@@ -156,10 +161,10 @@ class PageLayout:
         Raises:
             ConvertError: the user identity is asked for and is not a JSON object.
         """
-        value = document.json_bytes(_members(self.envelope.value(info, facts, document="")))
+        value = document.json_bytes(_members(self.plan.envelope.value(info, facts, document="")))
         before, cut, after = value.partition(_EMPTY_DOCUMENT)
         if not cut:
-            raise InvariantError(f"envelope {self.envelope} has no document to cut at")
+            raise InvariantError(f"envelope {self.plan.envelope} has no document to cut at")
         return ValueFrame(
             head=self.value_head + before + b'"document":', tail=after + self.value_tail
         )
