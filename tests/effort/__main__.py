@@ -4,9 +4,9 @@ Part of the tests (``test_effort``): a count that is more than a tenth above ``f
 them, and says which functions it grew in. So does one that is a tenth below: figures that are too
 high would let the next loss pass. ``--accept`` stores what is counted now.
 
-Per record of a scan and of a stream with ``JsonConverter``, on both tiers, from the body of an
-answer to the acknowledgement (``paths``), with what is done per page shared out among 1,000
-records:
+Per record of a scan and of a stream, on both tiers, with JsonConverter, behind three transforms and
+with AvroConverter, from the body of an answer to the acknowledgement (``paths``), with what is done
+per page shared out among 1,000 records:
 
 | measure | what it counts | what it does not see |
 |---|---|---|

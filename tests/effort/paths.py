@@ -9,27 +9,30 @@ out.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from unittest import mock
 
 from connectd.aio.clock import LoopClock
+from connectd.app import bundled
 from connectd.connectors.dynamodb import decode
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, InitSyncState, SourceInfo
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.connectors.dynamodb.tiers import Tier
+from connectd.converters.avro_converter import AvroConverter
 from connectd.converters.json_converter import JsonConverter
 from connectd.kafka import sending
 from connectd.kafka.page import SendJob, SendResult
+from connectd.kafka.schema_registry import RegistryClient
 from connectd.kafka.sending import PageSender, Report, Settled
 from connectd.model.record import BatchPayload, ConverterSpec, Encoded
 from connectd.pipeline.encoding import Converters, PageEncoding
 from connectd.pipeline.preparation import PagePreparation
 from connectd.pipeline.tolerance import ErrorPolicy
 from connectd.pipeline.topics import TaskTopics
-from connectd.plugins.chaining import TransformChain
+from connectd.plugins import chaining
 from tests.kit import items
 from tests.unit.pipeline.pages import InlineEncoder
 
@@ -91,22 +94,70 @@ BODIES: Final[Mapping[str, tuple[Callable[[int], bytes], Split]]] = {
 }
 
 
+def _json() -> Converters:
+    """JsonConverter without schemas, on both sides."""
+    converter = JsonConverter(ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),)))
+    return Converters(converter, converter, converter)
+
+
+def _transformed() -> Converters:
+    """The same behind three transforms, of which one changes the value."""
+    package = "org.apache.kafka.connect.transforms."
+    config = {
+        "transforms": "first,insert,last",
+        "transforms.first.type": f"{package}RegexRouter",
+        "transforms.first.regex": "(.*)",
+        "transforms.first.replacement": "shop-$1",
+        "transforms.insert.type": f"{package}InsertField$Value",
+        "transforms.insert.static.field": "region",
+        "transforms.insert.static.value": "eu",
+        "transforms.last.type": f"{package}RegexRouter",
+        "transforms.last.regex": "shop-(.*)",
+        "transforms.last.replacement": "$1",
+    }
+    return replace(_json(), transforms=chaining.make_chain(bundled.plugin_registry(), config))
+
+
+def _avro() -> Converters:
+    """AvroConverter with a registry in memory."""
+    registry = RegistryClient({"url": "mock://"})
+    key, value = (
+        AvroConverter(
+            ConverterSpec(
+                AvroConverter.class_name,
+                (("converter.type", side), ("schema.registry.url", "mock://")),
+            ),
+            registry,
+        )
+        for side in ("key", "value")
+    )
+    return Converters(key, value, _json().header)
+
+
+ROADS: Final[Mapping[str, Callable[[], Converters]]] = {
+    "": _json,
+    "three transforms": _transformed,
+    "avro": _avro,
+}
+
+
 @dataclass(frozen=True)
 class Case:
     """A way of pages through the worker."""
 
     path: str
     tier: Tier
+    road: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}, {self.tier.value}"
+        return ", ".join(filter(None, (self.path, self.tier.value, self.road)))
 
     def sending_of(self, records: int) -> Callable[[], None]:
         """What sends a page of so many records each time that it is called."""
         make_body, split = BODIES[self.path]
         body = make_body(records)
         plan = TablePlan("orders", "orders", _KEY, EnvelopeSettings(), self.tier)
-        lane = _Lane(_converters())
+        lane = _Lane(ROADS[self.road]())
 
         def send() -> None:
             lane.send(split(body, plan))
@@ -117,12 +168,7 @@ class Case:
 def cases(*, compiled: bool) -> list[Case]:
     """All of them; without the compiled tier where it cannot be had."""
     tiers = [tier for tier in Tier if compiled or tier is not Tier.COMPILED]
-    return [Case(path, tier) for path in BODIES for tier in tiers]
-
-
-def _converters(transforms: TransformChain | None = None) -> Converters:
-    converter = JsonConverter(ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),)))
-    return Converters(converter, converter, converter, transforms or TransformChain())
+    return [Case(path, tier, road) for road in ROADS for path in BODIES for tier in tiers]
 
 
 @dataclass

@@ -16,6 +16,8 @@ class PageScanner:
         *,
         is_plain: bool,
         sanitises: bool,
+        key_form: str = ...,
+        value_form: str = ...,
     ) -> None: ...
     def items(
         self,

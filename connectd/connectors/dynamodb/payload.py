@@ -202,20 +202,22 @@ class StreamPayload:
     ) -> tuple[bytes, bytes]:
         item = parse_item(record_parts.attributes(record))
         key = layout.key(self.plan.key_schema.values(item))
-        text = "" if mould.is_document_empty else self.plan.write_document(item).decode()
         old = self._old_document(record)
         tail = mould.tail if old is None else mould.tail_after(java_json.quoted(old))
-        return key, mould.head + java_json.quoted(text) + tail
+        if mould.is_document_empty:
+            return key, mould.head + tail
+        return key, mould.head + java_json.quoted(self.plan.write_document(item).decode()) + tail
 
     def _mould(self, layout: PageLayout, record: StreamRecord) -> Mould:
         facts = record_parts.change_facts(self.plan, record)
         frame = layout.frame(self.info, facts)
+        is_empty = record_parts.is_document_empty(self.plan, facts.operation)
         return Mould(
-            frame.head,
+            frame.head + b'""' if is_empty else frame.head,
             frame.tail,
             frame.tail_after,
             is_deletion=facts.operation is Operation.DELETE,
-            is_document_empty=record_parts.is_document_empty(self.plan, facts.operation),
+            is_document_empty=is_empty,
         )
 
     def _old_document(self, record: StreamRecord) -> str | None:
@@ -226,7 +228,8 @@ class StreamPayload:
 class Mould(NamedTuple):
     """What all records have in common that say the same happened at the same time.
 
-    The compiled tier reads it by position.
+    The compiled tier reads it by position. A value is ``head``, the document unless that is empty,
+    and ``tail``.
     """
 
     head: bytes

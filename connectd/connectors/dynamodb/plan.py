@@ -24,6 +24,7 @@ from connectd.errors import InvariantError
 from connectd.model import connect_json, java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, Struct
+from connectd.model.text_marks import TextForm
 
 if TYPE_CHECKING:
     from connectd.connectors.dynamodb.page_scanner import PageScanner
@@ -56,28 +57,36 @@ class TablePlan:
             self.envelope.document, sanitise=self.envelope.sanitises_names
         )
 
-    def scanner(self, key_heads: tuple[bytes, ...], key_tail: bytes) -> PageScanner | None:
+    def scanner(
+        self,
+        key_heads: tuple[bytes, ...],
+        key_tail: bytes,
+        *,
+        key_form: TextForm = TextForm.JSON,
+        value_form: TextForm = TextForm.JSON,
+    ) -> PageScanner | None:
         """A compiled scanner for the items of one page, in one thread; None: the portable tier.
 
-        A key is each head with the JSON string of its part behind it, and the tail.
+        A key is each head with its part behind it, and the tail; parts and documents have forms.
         """
         scanner_class = tiers.scanner_class() if self.tier is Tier.COMPILED else None
         if scanner_class is None:
             return None
         is_plain = self.envelope.document == "plain"
         return scanner_class(
-            self._key_names,
+            self._key_names(value_form),
             "".join(each.type for each in self.key_schema.attributes),
             key_heads,
             key_tail,
             is_plain=is_plain,
             sanitises=self.envelope.sanitises_names and not is_plain,
+            key_form=key_form.name,
+            value_form=value_form.name,
         )
 
-    @functools.cached_property
-    def _key_names(self) -> tuple[bytes, ...]:
-        """Names of the key attributes as they stand in a document, which is a string."""
-        return tuple(_name_in_value(each.name) for each in self.key_schema.attributes)
+    def _key_names(self, form: TextForm) -> tuple[bytes, ...]:
+        """Names of the key attributes as they stand in a document, which is a text in a value."""
+        return tuple(_name_in_value(each.name, form) for each in self.key_schema.attributes)
 
     def layout(self, key: ConverterSpec, value: ConverterSpec) -> PageLayout | None:
         """The layout for a pair of converters, or None when one of them is not JsonConverter.
@@ -170,8 +179,11 @@ class PageLayout:
         )
 
 
-def _name_in_value(name: str) -> bytes:
-    return java_json.quoted(java_json.dumps_text(name).decode())[3:-3]
+def _name_in_value(name: str, form: TextForm) -> bytes:
+    in_document = java_json.dumps_text(name)
+    if form is TextForm.JSON:
+        return java_json.quoted(in_document.decode())[3:-3]
+    return in_document[1:-1]
 
 
 def _carries_schema(converter: ConverterSpec) -> bool:

@@ -1,7 +1,7 @@
 """Pages of a scan and of a stream, encoded by specimens (``specimens``). Pure.
 
-The compiled scanner does it where what becomes of the records has the form that it writes: JSON on
-both sides, the key's parts in their order, the document once in the value, one topic.
+The compiled scanner does it where what becomes of the records has the form that it writes: the
+key's parts in their order, the document once in the value, one topic.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from connectd.connectors.dynamodb.specimens import (
 )
 from connectd.connectors.dynamodb.tiers import Tier
 from connectd.model.record import Conversion, Encoded, EncodedPage, EncodedRecord
-from connectd.model.text_marks import Pattern, TextForm
-
-_EMPTY = b'""'
+from connectd.model.text_marks import Pattern
 
 
 def scan_page(
@@ -74,8 +72,8 @@ def _pour_items(
     def portable(raw: Raw) -> EncodedRecord:
         return pour(texts_of(raw))
 
-    frame = _Frame.of(plan, shape, conversion=moulds.conversion)
-    scanner = frame and plan.scanner(frame.key.pieces[:-1], frame.key.pieces[-1])
+    frame = _Frame.of(plan, shape)
+    scanner = frame and moulds.scanner(plan, frame.key)
     if frame and scanner:
         page.records += scanner.items(items, frame.head, frame.tail, portable)
     else:
@@ -129,18 +127,22 @@ class _Changes:
 
     def poured(self, records: Sequence[StreamRecord]) -> Encoded:
         """By the portable tier."""
-        page = PouredPage()
+        page, current = PouredPage(), None
+        envelope, texts_of = self._plan.envelope, self._texts
+        wants_old, tells_who = envelope.old_image, envelope.user_identity
         kinds: dict[tuple[str, float, bytes | None, bool], _Kind] = {}
         for record in records:
-            has_old = record_parts.old_image(self._plan, record) is not None
-            identity = record_parts.identity(self._plan, record)
-            alike = (record.event_name, record.created_s, identity, has_old)
+            has_old = wants_old and bool(record.old_image)
+            who = record.user_identity if tells_who else None
+            alike = (record.event_name, record.created_s, who, has_old)
             kind = kinds.get(alike)
             if kind is None:
                 kind = kinds[alike] = self._kind(record, has_old=has_old)
-            texts = self._texts(record, kind)
+            texts = texts_of(record, not kind.is_document_empty, has_old)
             for route, pour in kind.pours:
-                page.begin(route)
+                if route is not current:
+                    page.begin(route)
+                    current = route
                 page.records.append(pour(texts))
         return page.encoded()
 
@@ -152,7 +154,7 @@ class _Changes:
         try:
             kind = self._kind(records[0], has_old=False)
             key, first = self._frame(kind).key, kind.shapes[0]
-            scanner = plan.scanner(key.pieces[:-1], key.pieces[-1])
+            scanner = self._moulds.scanner(plan, key)
             if scanner is None:
                 return None
             tells_who = plan.envelope.user_identity
@@ -185,20 +187,17 @@ class _Changes:
         pours = tuple((shape.route, self._moulds.pour(shape)) for shape in shapes)
         return _Kind(is_empty, shapes, pours)
 
-    def _texts(self, record: StreamRecord, kind: _Kind) -> Sequence[Any]:
-        texts = _texts(
-            self._plan, record_parts.attributes(record), has_document=not kind.is_document_empty
-        )
-        old = record_parts.old_image(self._plan, record)
-        return texts if old is None else (*texts, self._plan.write_document(parse_item(old)))
+    def _texts(self, record: StreamRecord, has_document: bool, has_old: bool) -> Sequence[Any]:
+        plan = self._plan
+        texts = _texts(plan, record_parts.attributes(record), has_document=has_document)
+        if not has_old:
+            return texts
+        return (*texts, plan.write_document(parse_item(record.old_image)))
 
     def _frame(self, kind: _Kind) -> _Frame:
         """Raises ``_NotScannableError``."""
         frame = kind.shapes and _Frame.of(
-            self._plan,
-            kind.shapes[0],
-            conversion=self._moulds.conversion,
-            has_document=not kind.is_document_empty,
+            self._plan, kind.shapes[0], has_document=not kind.is_document_empty
         )
         if not frame:
             raise _NotScannableError
@@ -233,39 +232,36 @@ class _Changes:
     def _portable(self, record: StreamRecord, mould: _Mould) -> tuple[bytes, bytes]:
         has_old = record_parts.old_image(self._plan, record) is not None
         kind = mould.kinds[has_old]
-        key, value = kind.pours[0][1](self._texts(record, kind))
+        _, pour = kind.pours[0]
+        key, value = pour(self._texts(record, not kind.is_document_empty, has_old))
         assert key is not None
         assert value is not None
         return key, value
 
 
 class _Frame(NamedTuple):
-    """A value for the scanner: ``head``, the document as a JSON string, ``tail``; and the key."""
+    """A record for the scanner: its key, and ``head``, the document, ``tail`` of its value.
+
+    Where the document is empty, there is nothing between ``head`` and ``tail``.
+    """
 
     key: Pattern
     head: bytes
     tail: bytes
     tail_after: Callable[[bytes], bytes]
-    """The tail with an old document, a JSON string, where there is one in the value."""
+    """The tail with an old document in its form, where there is one in the value."""
 
     @classmethod
-    def of(
-        cls, plan: TablePlan, shape: Shape, *, conversion: Conversion, has_document: bool = True
-    ) -> _Frame | None:
+    def of(cls, plan: TablePlan, shape: Shape, *, has_document: bool = True) -> _Frame | None:
         """None: the scanner does not write such records."""
         key, value = shape.key, shape.value
-        if not (conversion.key_form is conversion.value_form is TextForm.JSON):
-            return None
         if key is None or value is None or not shape.route.is_plain:
             return None
         if key.marks != tuple(range(len(plan.key_schema.attributes))):
             return None
         pieces, marks = value.pieces, value.marks
-        if not has_document:  # the scanner writes an empty one, wherever it stands
-            head, empty, tail = pieces[0].partition(_EMPTY)
-            if not empty:
-                return None
-            pieces, marks = (head, tail, *pieces[1:]), (DOCUMENT, *marks)
+        if not has_document:
+            pieces, marks = (b"", *pieces), (DOCUMENT, *marks)
         head = pieces[0]
         if marks == (DOCUMENT,):
             tail = pieces[1]

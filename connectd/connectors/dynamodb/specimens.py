@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from connectd.connectors.dynamodb.plan import TablePlan
 from connectd.errors import ConvertError
 from connectd.model import text_marks
 from connectd.model.record import (
@@ -30,6 +31,9 @@ from connectd.model.record import (
     SourceRecord,
 )
 from connectd.model.text_marks import MARKS, Pattern, TextForm
+
+if TYPE_CHECKING:
+    from connectd.connectors.dynamodb.page_scanner import PageScanner
 
 KEY_PARTS_MAX: Final = 2
 DOCUMENT, OLD_DOCUMENT = KEY_PARTS_MAX, KEY_PARTS_MAX + 1
@@ -78,6 +82,7 @@ class Moulds:
         self.conversion = conversion
         self._key_encoders = _encoders(conversion.key_form)
         self._value_encoders = _encoders(conversion.value_form)
+        self._routes: dict[Route, Route] = {}  # equal ones are one
 
     def shape(self, specimen: SourceRecord) -> Shape | None:
         """What becomes of records like this one; None: they are dropped.
@@ -93,6 +98,7 @@ class Moulds:
         if any(value and self._cut(value, TextForm.BARE).marks for _, value in headers):
             raise NoSpecimenError("a text went into a header")
         route = Route(routed.topic, routed.kafka_partition, routed.timestamp_ms, headers)
+        route = self._routes.setdefault(route, route)
         conversion = self.conversion
         return Shape(
             route,
@@ -113,6 +119,18 @@ class Moulds:
         value = _writer(shape.value, self._value_encoders)
         return lambda texts: (key(texts), value(texts))
 
+    def scanner(self, plan: TablePlan, key: Pattern) -> PageScanner | None:
+        """A compiled scanner for records whose key is that and has all parts in their order.
+
+        None: the portable tier.
+        """
+        return plan.scanner(
+            key.pieces[:-1],
+            key.pieces[-1],
+            key_form=self.conversion.key_form,
+            value_form=self.conversion.value_form,
+        )
+
 
 class PouredPage:
     """Collects the records of a page; one that needs no more than a topic stays simple."""
@@ -123,8 +141,7 @@ class PouredPage:
 
     def begin(self, route: Route) -> None:
         """Records that are added from now on go there."""
-        if not self._runs or self._runs[-1][0] is not route:
-            self._runs.append((route, len(self.records)))
+        self._runs.append((route, len(self.records)))
 
     def encoded(self) -> Encoded:
         """All of them, in order."""
