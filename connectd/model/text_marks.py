@@ -3,7 +3,8 @@
 Whoever makes many values that differ in some texts alone makes one of them the long way, with
 ``MARKS`` in the place of those texts, and cuts the bytes open where they stand: a ``Pattern``. What
 a text looks like between the bytes is the ``TextForm`` of its format. A mark is a text that nobody
-can guess, so nothing else is taken for one. Pure.
+can guess, so nothing else is taken for one. Whoever looks into a text asks ``read`` for it first:
+what a mark says is not what the texts say that it stands for. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from connectd.errors import InvariantError
+from connectd.errors import InvariantError, RecordError
 from connectd.model import java_json
 
 MARKS_MAX: Final = 8
@@ -26,8 +27,25 @@ _MARK_BYTES: Final = 40
 MARKS: Final = tuple(secrets.token_hex(_MARK_BYTES) for _ in range(MARKS_MAX))
 """Texts to be replaced, other ones in each process."""
 
+_MARK_SIZE: Final = len(MARKS[0])
+_MARKS: Final = frozenset(MARKS)
 _POSITION_BY_MARK: Final = {mark.encode(): at for at, mark in enumerate(MARKS)}
 _ANY_MARK: Final = re.compile(b"(%b)" % b"|".join(_POSITION_BY_MARK))
+
+
+class MarkedTextError(RecordError):
+    """Somebody has to know what a text says that a mark stands for."""
+
+
+def read(text: str) -> str:
+    """A text, to be looked into.
+
+    Raises:
+        MarkedTextError: it stands for others.
+    """
+    if len(text) == _MARK_SIZE and text in _MARKS:
+        raise MarkedTextError("a text is looked into that stands for others")
+    return text
 
 
 class TextForm(Enum):

@@ -1,8 +1,9 @@
 """What plugins say of themselves about texts, so that not every record has to pass them.
 
 A transform or predicate whose class says ``ignores_texts = True`` does the same whatever the texts
-in a key or value say: it may move, copy, drop and replace them, and never looks into one. What it
-does may depend on everything else: fields, types, nulls, topic, headers, timestamp. A converter
+in a key or value say: it may move, copy, drop and replace them, and never looks into one but
+through ``text_marks.read``. What it does may depend on everything else: fields, types, nulls,
+topic, headers, timestamp. A converter
 whose class has a ``text_form`` writes every text in this form, and everything around it the same,
 whatever the text. Then one record shows what becomes of all that differ in texts alone
 (``model.text_marks``).

@@ -68,6 +68,13 @@ def test_a_mark_that_does_not_stand_alone_is_not_cut_out(data: str, form: TextFo
     assert text_marks.cut(data.encode(), form) is None
 
 
+def test_a_mark_is_not_to_be_looked_into() -> None:
+    for text in ("", "a" * len(_ONE), f"{_ONE} "):
+        assert text_marks.read(text) == text
+    with pytest.raises(text_marks.MarkedTextError):
+        text_marks.read(f"{_TWO}")
+
+
 def test_half_a_character_has_no_form() -> None:
     for form in TextForm:
         with pytest.raises((TypeError, ValueError)):

@@ -79,11 +79,20 @@ _TRANSFORMS: Mapping[str, Mapping[str, str]] = {
     "ValueToKey": {"fields": "op,document"},
     "HeaderFrom$Value": {"fields": "op", "headers": "op", "operation": "copy"},
     "HeaderFrom$Key": {"fields": "id", "headers": "id", "operation": "copy"},
+    "Cast$Value": {"spec": "ts_ms:string,op:string"},
+    "Cast$Key": {"spec": "id:int64"},
+    "TimestampConverter$Value": {"field": "ts_ms", "target.type": "string", "format": "yyyy"},
+    "TimestampConverter$Key": {"field": "id", "target.type": "unix", "format": "'k'"},
+    "connectd.transforms.ContentRouter": {"field": "op", "topic.format": "orders-${field}"},
 }
+_ROUTER = "connectd.transforms.ContentRouter"
 _PREDICATES: Mapping[str, Mapping[str, str]] = {
     "tombstone": {"type": "RecordIsTombstone"},
     "topic": {"type": "TopicNameMatches", "pattern": "orders.*"},
     "header": {"type": "HasHeaderKey", "name": "one"},
+    "operation": {"type": "FieldValueMatches", "field": "op", "pattern": "r|c|d"},
+    "document": {"type": "FieldValueMatches", "field": "document.id.s", "pattern": ".*[a-f].*"},
+    "key": {"type": "FieldValueMatches", "field": "id", "field.of": "key", "pattern": ".*[1-5].*"},
 }
 
 
@@ -110,7 +119,7 @@ def _chain(*names: str, predicates: Sequence[str | None] = ()) -> TransformChain
     config = {"transforms": ",".join(f"t{at}" for at in range(len(names)))}
     for at, name in enumerate(names):
         given_predicate = predicates[at] if at < len(predicates) else None
-        settings = {"type": f"{_PACKAGE}{name}", **_TRANSFORMS[name]}
+        settings = {"type": name if "." in name else f"{_PACKAGE}{name}", **_TRANSFORMS[name]}
         if given_predicate:
             settings["predicate"] = given_predicate
         config |= {f"transforms.t{at}.{key}": text for key, text in settings.items()}
@@ -310,9 +319,17 @@ def test_who_looks_into_texts_is_known() -> None:
         for name in _registry().class_names(kind)
         if "ignores_texts" not in vars(_registry().find(kind, name).cls)
     }
-    assert looking == {
-        *("Cast", "TimestampConverter", "UnwrapDynamoDb", "ContentRouter", "FieldValueMatches")
-    }
+    assert looking == {"UnwrapDynamoDb"}
+
+
+@pytest.mark.parametrize(
+    ("field", "passed"),
+    [("op", 1), ("source.init_sync", 1), ("document.id.s", _PAGE_MIN), ("document", _PAGE_MIN)],
+)
+def test_who_looks_into_what_is_the_same_for_all_needs_one_record(field: str, passed: int) -> None:
+    settings = {"field": field, "topic.by.value": "r:other", "type": _ROUTER}
+    config = {"transforms": "t", **{f"transforms.t.{key}": settings[key] for key in settings}}
+    assert _passed(chaining.make_chain(_registry(), config), _Counting()) == passed
 
 
 def test_a_page_of_one_topic_needs_no_more_for_each_record() -> None:
