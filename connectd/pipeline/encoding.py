@@ -121,28 +121,47 @@ class _Way:
             if changed is None:
                 return None
             record = changed
+        topic = record.topic
+        if type(topic) is not str or topic not in self._legal_topics:
+            topic = self._admitted(record, entry)
+        headers: list[tuple[str, bytes | None]] = []
+        if record.headers != []:
+            self.stage, self.class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
+            headers = self._headers(topic, record, entry)
+        self.stage, self.class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name
+        key = converters.key.from_connect_data(topic, record.key_schema, record.key)
+        if type(key) is not bytes:
+            key = producible.bytes_of(self.class_name, _OF_DATA, key)
+        self.stage, self.class_name = Stage.VALUE_CONVERTER, converters.value.spec.class_name
+        value = converters.value.from_connect_data(topic, record.value_schema, record.value)
+        if type(value) is not bytes:
+            value = producible.bytes_of(self.class_name, _OF_DATA, value)
+        partition = producible.partition_of(record)
+        return RoutedRecord(topic, key, value, partition, producible.timestamp_of(record), headers)
+
+    def _admitted(self, record: SourceRecord, entry: SourceRecord) -> str:
+        """The topic of a record, if Kafka has one of that name."""
         topic = producible.topic_of(record, _origin(entry))
         if topic not in self._legal_topics:
             illegal = illegal_name(topic)
             if illegal is not None:
                 raise _RefusedTopicError(illegal)
             self._legal_topics.add(topic)
-        self.stage, self.class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
-        headers = [
-            (name, producible.bytes_of(self.class_name, _OF_HEADER, made))
-            for name, made in (
-                (name, converters.header.from_connect_header(topic, name, schema, value))
-                for name, schema, value in producible.headers_of(record, _origin(entry))
+        return topic
+
+    def _headers(
+        self, topic: str, record: SourceRecord, entry: SourceRecord
+    ) -> list[tuple[str, bytes | None]]:
+        convert = self._converters.header.from_connect_header
+        return [
+            (
+                name,
+                producible.bytes_of(
+                    self.class_name, _OF_HEADER, convert(topic, name, schema, value)
+                ),
             )
+            for name, schema, value in producible.headers_of(record, _origin(entry))
         ]
-        self.stage, self.class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name
-        made = converters.key.from_connect_data(topic, record.key_schema, record.key)
-        key = producible.bytes_of(self.class_name, _OF_DATA, made)
-        self.stage, self.class_name = Stage.VALUE_CONVERTER, converters.value.spec.class_name
-        made = converters.value.from_connect_data(topic, record.value_schema, record.value)
-        value = producible.bytes_of(self.class_name, _OF_DATA, made)
-        partition = producible.partition_of(record)
-        return RoutedRecord(topic, key, value, partition, producible.timestamp_of(record), headers)
 
 
 class PageEncoding:

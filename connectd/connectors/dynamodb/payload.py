@@ -33,6 +33,10 @@ from connectd.model.record import (
     SourceOffset,
     SourceRecord,
 )
+from connectd.model.schema import Struct
+
+_ValueOf = Callable[[str, str | None], Struct]
+"""Makes the value of a record of its documents."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +57,22 @@ class ScanPayload:
 
     def source_records(self) -> Iterator[SourceRecord | ConvertError]:
         """See ``BatchPayload``."""
-        last = len(self.items) - 1
+        plan, last = self.plan, len(self.items) - 1
+        value_of = plan.envelope.values(self.info, record_parts.read_facts(self.info))
         for index, raw in enumerate(self.items):
-            info = self.last_info if self.last_info and index == last else self.info
-            origin = _Origin(self.plan, index)
+            if self.last_info and index == last:
+                facts = record_parts.read_facts(self.last_info)
+                value_of = plan.envelope.values(self.last_info, facts)
+            key = None
             try:
                 item = parse_item(raw)
-                key = origin.key = self.plan.key_schema.values(item)
-                document = self.plan.write_document(item).decode()
-                value = self.plan.envelope.value(info, record_parts.read_facts(info), document)
+                key = plan.key_schema.values(item)
+                value = value_of(plan.write_document(item).decode(), None)
             except ConvertError as error:
-                yield _named(error, origin)
+                yield _named(error, record_parts.origin(plan, key, index))
             else:
-                yield record_parts.source_record(self.plan, key, value, str(origin))
+                origin = record_parts.origin(plan, key, index)
+                yield record_parts.source_record(plan, key, value, origin)
 
     def page_encoder(
         self, key: ConverterSpec, value: ConverterSpec
@@ -125,22 +132,29 @@ class StreamPayload:
     def source_records(self) -> Iterator[SourceRecord | ConvertError]:
         """See ``BatchPayload``."""
         plan = self.plan
+        # Records of one page share few seconds and operations.
+        values: dict[tuple[str, float, bytes | None], tuple[Operation, _ValueOf]] = {}
         for index, record in enumerate(self.records):
-            origin = _Origin(plan, index)
+            key = None
             try:
-                facts = record_parts.change_facts(self.plan, record)
+                alike = (record.event_name, record.created_s, record_parts.identity(plan, record))
+                if alike not in values:
+                    facts = record_parts.change_facts(plan, record)
+                    values[alike] = facts.operation, plan.envelope.values(self.info, facts)
+                operation, value_of = values[alike]
                 item = parse_item(record_parts.attributes(record))
-                key = origin.key = plan.key_schema.values(item)
-                is_empty = record_parts.is_document_empty(plan, facts.operation)
+                key = plan.key_schema.values(item)
+                is_empty = record_parts.is_document_empty(plan, operation)
                 document = "" if is_empty else plan.write_document(item).decode()
-                value = plan.envelope.value(self.info, facts, document, self._old_document(record))
+                value = value_of(document, self._old_document(record))
             except ConvertError as error:
-                yield _named(error, origin)
+                yield _named(error, record_parts.origin(plan, key, index))
                 continue
-            change = record_parts.source_record(plan, key, value, str(origin))
-            if facts.operation is Operation.DELETE:
+            origin = record_parts.origin(plan, key, index)
+            change = record_parts.source_record(plan, key, value, origin)
+            if operation is Operation.DELETE:
                 yield change
-                change = record_parts.source_record(plan, key, None, str(origin))
+                change = record_parts.source_record(plan, key, None, origin)
             if self.offset_after is not None:  # behind the last of them: an entry is not cut
                 change.offset_after = functools.partial(
                     self.offset_after, record.sequence_number, record.created_s
@@ -240,23 +254,7 @@ class Mould(NamedTuple):
     is_document_empty: bool
 
 
-class _Origin:
-    """Names a record for messages: its table, and its key once that is known."""
-
-    def __init__(self, plan: TablePlan, index: int) -> None:
-        self._plan = plan
-        self._index = index
-        self.key: tuple[str, ...] | None = None
-
-    def __str__(self) -> str:
-        if self.key is None:
-            return f"table {self._plan.table}, record {self._index} of the page"
-        names = (attribute.name for attribute in self._plan.key_schema.attributes)
-        pairs = (f"{name}={value}" for name, value in zip(names, self.key, strict=True))
-        return f"table {self._plan.table}, key {', '.join(pairs)}"
-
-
-def _named(error: ConvertError, origin: _Origin) -> ConvertError:
+def _named(error: ConvertError, origin: str) -> ConvertError:
     named = ConvertError(f"{origin}: {error}")
     named.__cause__ = error
     return named

@@ -51,6 +51,12 @@ class TablePlan:
         return self.key_schema.connect_schema(self.topic, sanitise=self.envelope.sanitises_names)
 
     @functools.cached_property
+    def origin_names(self) -> tuple[str, ...]:
+        """What stands before each part of its key where a record is named, for messages."""
+        first, *others = (each.name for each in self.key_schema.attributes)
+        return f"table {self.table}, key {first}=", *(f", {name}=" for name in others)
+
+    @functools.cached_property
     def write_document(self) -> document.DocumentWriter:
         """Writes an item as the text of ``document``; uses the item up."""
         return document.document_writer(

@@ -64,3 +64,13 @@ def old_image(plan: TablePlan, record: StreamRecord) -> Raw | None:
 def is_document_empty(plan: TablePlan, operation: Operation) -> bool:
     """Whether records of an operation have no document."""
     return operation is Operation.DELETE and not plan.envelope.deletes_carry_keys
+
+
+def origin(plan: TablePlan, key: tuple[str, ...] | None, index: int) -> str:
+    """Names a record for messages: its table, and its key if that is known."""
+    if key is None:
+        return f"table {plan.table}, record {index} of the page"
+    names = plan.origin_names
+    if len(names) == 1:
+        return f"{names[0]}{key[0]}"
+    return f"{names[0]}{key[0]}{names[1]}{key[1]}"
