@@ -29,6 +29,7 @@ def measure(bench: str, variants: Variants, arguments: list[str], *, claimed: st
     ``ratio`` is that of the claimed variant on the portable tier.
     """
     options = _parse(bench, arguments)
+    variants = {name: each for name, each in variants.items() if name not in options.without}
     extra = {} if options.path == "scan" else _STREAM_ONLY
     used: dict[tuple[Tier, str], list[Usage]] = {}
     load_before = os.getloadavg()
@@ -84,4 +85,5 @@ def _parse(bench: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--path", choices=("scan", "stream"), default="scan")
     parser.add_argument("--items", type=int, default=500_000, help="of the table (500,000)")
     parser.add_argument("--rounds", type=int, default=2, help="of which the best counts (2)")
+    parser.add_argument("--without", action="append", default=[], help="a variant to leave out")
     return parser.parse_args(arguments)

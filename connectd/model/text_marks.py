@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from connectd.errors import InvariantError, RecordError
 from connectd.model import java_json
+from connectd.model.schema import Struct
 
 MARKS_MAX: Final = 8
 
@@ -46,6 +47,20 @@ def read(text: str) -> str:
     if len(text) == _MARK_SIZE and text in _MARKS:
         raise MarkedTextError("a text is looked into that stands for others")
     return text
+
+
+def are_in(value: object) -> bool:
+    """Whether a value, Connect data, has marks in it at any depth."""
+    match value:
+        case str():
+            return len(value) >= _MARK_SIZE and any(mark in value for mark in MARKS)
+        case Struct():
+            return any(map(are_in, value.values))
+        case dict():
+            return any(map(are_in, value)) or any(map(are_in, value.values()))
+        case list() | tuple():
+            return any(map(are_in, value))
+    return False
 
 
 class TextForm(Enum):

@@ -32,6 +32,7 @@ from connectd.errors import (
     RecordError,
     RetriableError,
 )
+from connectd.model import text_marks
 from connectd.model.record import (
     BatchPayload,
     Conversion,
@@ -87,7 +88,7 @@ class Converters:
         key_form, value_form = texts.form_of(self.key), texts.form_of(self.value)
         if key_form is None or value_form is None or not self.transforms.ignores_texts:
             return None
-        return Conversion(lambda record: _Way(self).routed(record), key_form, value_form)
+        return Conversion(lambda record: _SpecimenWay(self).routed(record), key_form, value_form)
 
 
 class _RefusedTopicError(Exception):
@@ -162,6 +163,22 @@ class _Way:
             )
             for name, schema, value in producible.headers_of(record, _origin(entry))
         ]
+
+
+class _SpecimenWay(_Way):
+    """That of a record with marks in the place of its texts: only key and value may have them."""
+
+    def _admitted(self, record: SourceRecord, entry: SourceRecord) -> str:
+        if text_marks.are_in(record.topic):
+            raise text_marks.MarkedTextError("a text became a topic")
+        return super()._admitted(record, entry)
+
+    def _headers(
+        self, topic: str, record: SourceRecord, entry: SourceRecord
+    ) -> list[tuple[str, bytes | None]]:
+        if any(text_marks.are_in(value) for _, _, value in record.headers):
+            raise text_marks.MarkedTextError("a text went into a header")
+        return super()._headers(topic, record, entry)
 
 
 class PageEncoding:

@@ -55,6 +55,7 @@ def bytecodes(work: Callable[[], object]) -> Parts:
 
     gc.disable()
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one such frame when it begins
     sys.settrace(enter)
     try:
         work()

@@ -7,7 +7,7 @@ its bytes are cut open, and all others of its kind are poured into that mould. A
 one of a scan, and of a stream one per operation and second.
 
 Nothing here knows a transform or a converter. Who calls has made sure that they do the same
-whatever texts say (``spi.IgnoresTexts``); where a specimen is not to be cut, because a text went
+whatever texts say (``plugins.texts``); where a specimen is not to be cut, because a text went
 into a header or into another text, the answer is that there is none, and the general road is taken.
 ``test_specimens`` holds both roads to the same bytes.
 """
@@ -95,8 +95,6 @@ class Moulds:
         if routed is None:
             return None
         headers = tuple(routed.headers)
-        if any(value and self._cut(value, TextForm.BARE).marks for _, value in headers):
-            raise NoSpecimenError("a text went into a header")
         route = Route(routed.topic, routed.kafka_partition, routed.timestamp_ms, headers)
         route = self._routes.setdefault(route, route)
         conversion = self.conversion

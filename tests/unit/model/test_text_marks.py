@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectd.model import java_json, text_marks
+from connectd.model.schema import STRING, Field, Schema, SchemaType, Struct
 from connectd.model.text_marks import MARKS, Pattern, TextForm
 from tests.kit import items
 
@@ -73,6 +74,21 @@ def test_a_mark_is_not_to_be_looked_into() -> None:
         assert text_marks.read(text) == text
     with pytest.raises(text_marks.MarkedTextError):
         text_marks.read(f"{_TWO}")
+
+
+def test_marks_are_found_at_any_depth() -> None:
+    schema = Schema(SchemaType.STRUCT, fields=(Field("a", STRING), Field("b", STRING)))
+    for value in (
+        _ONE,
+        f"({_ONE})",
+        [1, [_TWO]],
+        {"a": _ONE},
+        {_ONE: 1},
+        Struct(schema, ("", _ONE)),
+    ):
+        assert text_marks.are_in(value)
+    for other in (None, 1, b"", "text" * 40, ["a"], {"a": "b"}, Struct(schema, ("a", "b"))):
+        assert not text_marks.are_in(other)
 
 
 def test_half_a_character_has_no_form() -> None:

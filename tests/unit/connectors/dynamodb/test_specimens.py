@@ -109,10 +109,13 @@ def _converter(name: str, is_key: bool) -> Any:
             return converter(AvroConverter, of_side, scrubs)
         case "json schema":
             return converter(JsonSchemaConverter, of_side)
+        case "utf-16":
+            encoding = (("converter.encoding", "UTF-16"),)
+            return StringConverter(ConverterSpec(StringConverter.class_name, encoding))
     return StringConverter(ConverterSpec(StringConverter.class_name))
 
 
-_CONVERTERS = ("json", "json with schema", "avro", "json schema", "string")
+_CONVERTERS = ("json", "json with schema", "avro", "json schema", "string", "utf-16")
 
 
 def _chain(*names: str, predicates: Sequence[str | None] = ()) -> TransformChain:
@@ -142,7 +145,7 @@ def _tasks(draw: st.DrawFn) -> Converters:
     return Converters(
         _converter(draw(kinds), is_key=True),
         _converter(draw(kinds), is_key=False),
-        _converter("json", is_key=False),
+        _converter(draw(st.sampled_from(["json", "utf-16"])), is_key=False),
         _chain(*names, predicates=predicates),
     )
 
@@ -309,7 +312,30 @@ def test_a_transform_that_may_look_sees_every_record() -> None:
 
 
 def test_a_text_in_a_header_is_seen_by_every_record() -> None:
-    assert _passed(_chain("HeaderFrom$Key"), _Counting()) == _PAGE_MIN + 1
+    assert _passed(_chain("HeaderFrom$Key"), _Counting()) == _PAGE_MIN
+
+
+def test_a_text_in_a_header_is_found_whatever_its_converter_makes_of_it() -> None:
+    json, hiding = _converter("json", is_key=True), _converter("utf-16", is_key=False)
+    encoded = PageEncoding(
+        _orders(), Converters(json, json, hiding, _chain("HeaderFrom$Key")), ErrorPolicy()
+    )()
+    assert isinstance(encoded, RoutedPage)
+    assert len({str(each.headers) for each in encoded.records}) == _PAGE_MIN
+
+
+def test_a_text_that_becomes_a_topic_is_seen_by_every_record() -> None:
+    class _Moving:
+        ignores_texts = True
+
+        def apply(self, record: SourceRecord) -> SourceRecord:
+            return replace(record, topic=record.key.values[0])  # type: ignore[attr-defined]
+
+    moving: Any = _Moving()
+    json = _converter("json", is_key=True)
+    chain = TransformChain((chaining.Step("moving", moving),))
+    encoded = PageEncoding(_orders(), Converters(json, json, json, chain), ErrorPolicy())()
+    assert encoded.topics == ("k0", "k1", "k2", "k3")
 
 
 def test_who_looks_into_texts_is_known() -> None:
