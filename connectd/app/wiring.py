@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import connectd
 from connectd.aio.backoff import Backoff
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock
 from connectd.app.ground import Ground, OnFailure
 from connectd.config_providers import declared
 from connectd.configdef import parsing, session_key_settings, topic_creation
@@ -59,7 +59,7 @@ class Parts:
     other workers are asked.
     """
 
-    clock: Clock
+    clock: BootClock
     registry: PluginRegistry
     services: spi.WorkerServices
     producers: ProducerPool

@@ -83,6 +83,15 @@ class _View(MemoryConfigStore):
         super()._append(*records)
 
 
+class SuspendableClock(LoopClock):
+    """Of a machine that can sleep: ``slept_s`` is what only ``boot_s`` has counted."""
+
+    slept_s = 0.0
+
+    def boot_s(self) -> float:
+        return self.monotonic() + self.slept_s
+
+
 @dataclass
 class Worker:
     """One worker of the cluster."""
@@ -92,6 +101,7 @@ class Worker:
     member: GroupMember
     session: FakeSession
     life: AsyncExitStack
+    clock: SuspendableClock
 
     def running(self) -> set[ConnectorTaskId]:
         """The tasks that live on it."""
@@ -137,12 +147,13 @@ class Cluster:
     ) -> Worker:
         """Add a worker; it may take a while until the group is at rest again."""
         session, view = self.group.session(), (configs or self.configs).view()
+        clock = SuspendableClock(wall_anchor_s=WALL_ANCHOR_S)
         member = GroupMember(
             f"http://{name}:8083/",
             session=session,
             configs=view,
             offsets=self.offsets,
-            clock=LoopClock(wall_anchor_s=WALL_ANCHOR_S),
+            clock=clock,
             settings=settings or self.settings,
         )
         life = AsyncExitStack()
@@ -153,7 +164,7 @@ class Cluster:
             peers=peers or self,
         )
         plane = await life.enter_async_context(control_plane(options))
-        worker = self.workers[name] = Worker(name, plane, member, session, life)
+        worker = self.workers[name] = Worker(name, plane, member, session, life, clock)
         return worker
 
     async def ask(

@@ -26,7 +26,7 @@ from typing import Final
 import structlog
 
 from connectd.aio.backoff import Backoff
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock
 from connectd.aio.jobs import JobGroup, run_unless, wait_first
 from connectd.configdef import rest_settings
 from connectd.configdef.worker import GroupSettings
@@ -73,7 +73,7 @@ class GroupMember:
         session: Session,
         configs: protocols.ConfigStore,
         offsets: protocols.OffsetStore,
-        clock: Clock,
+        clock: BootClock,
         settings: GroupSettings,
     ) -> None:
         self.worker_id = rest_settings.worker_id(worker_url)
@@ -149,7 +149,7 @@ class GroupMember:
         return (
             self._last is not None
             and self._last.leader == self._member_id
-            and self._pulse.lease.is_valid(self._clock.monotonic())
+            and self._pulse.is_leased
         )
 
     @property
@@ -184,7 +184,7 @@ class GroupMember:
 
     def may_write(self) -> bool:
         """See ``Membership``."""
-        if self._pulse.lease.is_valid(self._clock.monotonic()):
+        if self._pulse.is_leased:
             return True
         self.on_lease_over()
         return False
@@ -243,7 +243,7 @@ class GroupMember:
         self._protocol = GroupProtocol.named(joined.protocol)
         await self._shrink()  # what the picture that it has joined with outdates
         allotments = self._allot(joined, snapshot)
-        sent_s = self._clock.monotonic()
+        sent_s = self._clock.boot_s()
         content = await self._session.sync(joined, allotments)
         self._pulse.renew(sent_s)
         self._go(Event.SYNCED)
@@ -380,7 +380,7 @@ class GroupMember:
     async def _say_goodbye(self) -> None:
         member_id, self._member_id = self._member_id, ""
         self._pulse.beat_as("", -1)
-        if not member_id or not self._pulse.lease.is_valid(self._clock.monotonic()):
+        if not member_id or not self._pulse.is_leased:
             return  # nobody would hear it
         try:
             await run_unless(self._session.leave(member_id, LEAVE_S), self._clock.sleep(LEAVE_S))

@@ -193,6 +193,23 @@ async def test_tasks_that_do_not_stop_in_time_lose_their_pens_when_the_lease_is_
 
 
 @virtual
+async def test_a_worker_whose_machine_was_suspended_may_not_write_when_it_wakes() -> None:
+    """Its own clock has stood still; the coordinator's has not."""
+    async with Cluster() as cluster:
+        await with_tasks(cluster)
+        one = await cluster.start("w1")
+        await cluster.settle()
+        one.clock.slept_s = SESSION_S / 2
+        assert one.member.may_write()
+        one.clock.slept_s = 2 * SESSION_S
+        assert not one.member.may_write()
+        assert not one.member.is_leader
+        await cluster.settle(30.0)
+        assert one.member.may_write()
+        assert len(cluster.placed()["w1"]) == 4
+
+
+@virtual
 async def test_a_short_absence_of_the_coordinator_changes_nothing() -> None:
     async with Cluster() as cluster:
         await with_tasks(cluster)
