@@ -1,4 +1,6 @@
-"""Whether a client has lost all its brokers for good; the one place that knows the rule.
+"""Whether a client that holds something has lost all its brokers for good: the one rule for those.
+
+An admin client holds nothing; it is replaced on less (``admin``).
 
 When an answer about the cluster names no broker (all are fenced for a moment, as after an outage of
 the controllers or a restart of the whole cluster), librdkafka forgets every broker that it knows,

@@ -7,42 +7,33 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import time
 import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.kit.local_http import LocalHttp, Quiet
 
 CLIENT_ID = "a worker"
 SECRET = "t0ken:secret/%"
 
 
-class TokenIssuer:
+class TokenIssuer(LocalHttp):
     """See the module's docstring; a context manager. ``answer`` None: a token, as is proper."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, str]] = []
         self.answer: tuple[int, Any] | None = None
         self.life_s = 300
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/token"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(self._handler())
+        self.endpoint = f"{self.url}/token"
 
     def settings(self, secret: str = SECRET) -> dict[str, str]:
         """What a client of Kafka is told."""
         return {
             "sasl.mechanism": "OAUTHBEARER",
             "sasl.oauthbearer.method": "oidc",
-            "sasl.oauthbearer.token.endpoint.url": self.url,
+            "sasl.oauthbearer.token.endpoint.url": self.endpoint,
             "sasl.oauthbearer.client.id": CLIENT_ID,
             "sasl.oauthbearer.client.secret": secret,
             "sasl.oauthbearer.scope": "kafka",
@@ -51,7 +42,7 @@ class TokenIssuer:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         issuer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])
                 form = dict(urllib.parse.parse_qsl(self.rfile.read(size).decode()))
@@ -59,14 +50,11 @@ class TokenIssuer:
                 body = json.dumps(content).encode()
                 self.send_response(status)
                 if status == 302:
-                    self.send_header("Location", issuer.url)
+                    self.send_header("Location", issuer.endpoint)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Nobody reads it."""
 
         return Handler
 
