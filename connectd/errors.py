@@ -7,7 +7,8 @@ Everything that connectd raises on purpose is a ``ConnectdError``; the branch sa
 * ``ConflictError``          the request collides with the current state
 * ``RetriableError``         the outside world is busy; back off and try again
     * ``ThrottledError``, ``TransientNetworkError``, ``BrokerUnavailableError``,
-      ``IteratorExpiredError``, ``TopicGoneError``, ``TaskProcessLostError``
+      ``IteratorExpiredError``, ``TaskProcessLostError``,
+      ``SendAgainError`` (``TopicGoneError``, ``ProducerLostError``)
 * ``RecordError``            one record; ``errors.tolerance`` decides between skipping and failing
     * ``TransformError``, ``ConvertError``, ``RecordTooLargeError``
 * ``FatalTaskError``         the table or task fails, the worker lives
@@ -68,11 +69,19 @@ class IteratorExpiredError(RetriableError):
     """A shard iterator outlived its 15 minutes; ask for a new one after the last record."""
 
 
-class TopicGoneError(RetriableError):
-    """A topic vanished under its producer, and records with it; they have to be sent again.
+class SendAgainError(RetriableError):
+    """Records were not delivered, through no fault of theirs, and have to be sent again.
 
     In order: so from the position that is committed, and not one page by itself.
     """
+
+
+class TopicGoneError(SendAgainError):
+    """A topic vanished under its producer, and records with it."""
+
+
+class ProducerLostError(SendAgainError):
+    """The producer has lost all brokers for good; what it held is given up, another is needed."""
 
 
 class TaskProcessLostError(RetriableError):

@@ -9,6 +9,7 @@ itself to measure an interval.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -27,6 +28,14 @@ class Clock(Protocol):
 
     async def sleep(self, duration_s: float) -> None:
         """Wait; zero and negative durations only yield."""
+        ...
+
+
+class BootClock(Clock, Protocol):
+    """A clock for what others count too: theirs go on while this machine is suspended."""
+
+    def boot_s(self) -> float:
+        """As ``monotonic``, and suspended time is counted."""
         ...
 
 
@@ -49,6 +58,9 @@ class LoopClock:
             loop = self._loop = asyncio.get_running_loop()
         return loop.time()
 
+    def boot_s(self) -> float:
+        return self.monotonic() + suspended_s()
+
     def wall_s(self) -> float:
         if self._wall_anchor_s is None:
             return time.time()
@@ -59,6 +71,13 @@ class LoopClock:
 
     async def sleep(self, duration_s: float) -> None:
         await asyncio.sleep(max(0.0, duration_s))
+
+
+def suspended_s() -> float:
+    """How long the machine has been suspended since it was started; 0 where nobody tells."""
+    if sys.platform != "linux":
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def wall_ms(clock: Clock) -> int:

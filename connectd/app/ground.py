@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock, Clock
 from connectd.configdef import rest_settings
 from connectd.configdef.worker import ClusterSettings, InternalTopic, WorkerConfig
 from connectd.kafka.group import access
@@ -52,7 +52,7 @@ class Ground(Protocol):
         """The three stores, not yet open; ``on_failure`` hears of one that has given up."""
         ...
 
-    def membership(self, url: str, stores: Stores, clock: Clock) -> Membership:
+    def membership(self, url: str, stores: Stores, clock: BootClock) -> Membership:
         """The place of the worker that others reach at ``url``.
 
         Raises:
@@ -101,7 +101,7 @@ class DistributedGround:
             ),
         )
 
-    def membership(self, url: str, stores: Stores, clock: Clock) -> Membership:
+    def membership(self, url: str, stores: Stores, clock: BootClock) -> Membership:
         group, worker_id = self.cluster.group, rest_settings.worker_id(url)
         client_id = self.config.client_id or f"connect-{worker_id}"
         session = GroupClient(
@@ -157,5 +157,5 @@ class StandaloneGround:
             statuses=MemoryStatusStore(),
         )
 
-    def membership(self, url: str, stores: Stores, clock: Clock) -> Membership:
+    def membership(self, url: str, stores: Stores, clock: BootClock) -> Membership:
         return StandaloneMember(url)

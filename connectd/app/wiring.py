@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import connectd
 from connectd.aio.backoff import Backoff
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock
 from connectd.app.ground import Ground, OnFailure
 from connectd.app.task_wiring import TaskParts, TaskTies, TaskWiring, topic_rules
 from connectd.config_providers import declared
@@ -51,7 +51,7 @@ class Parts:
     other workers are asked; ``processes`` run the tasks, if the worker has any for them.
     """
 
-    clock: Clock
+    clock: BootClock
     registry: PluginRegistry
     services: spi.WorkerServices
     producers: ProducerPool

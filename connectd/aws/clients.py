@@ -28,7 +28,7 @@ from connectd.aws.session import CONTROL_PLANE_CALLS_MAX, USER_AGENT, AwsSession
 from connectd.aws.settings import AwsSettings
 from connectd.aws.streams import DESCRIBE_STREAM_PER_S, StreamsClient
 from connectd.aws.tagging import TAGGING_CALLS_PER_S, TaggingClient
-from connectd.aws.transport import tls_context
+from connectd.aws.transport import TransportSettings, tls_context
 from connectd.aws.wire import Endpoints, JsonWire
 from connectd.errors import InvariantError
 
@@ -131,10 +131,12 @@ class AwsClients:
             session.credentials, time, call=session.credentials_call, deadline_s=deadline_s
         )
         self._transport = transport = PooledTransport(
-            tls=made.tls,
-            connections_max=settings.pool_connections_max,
-            connect_timeout_s=settings.connect_timeout_s,
-            user_agent=USER_AGENT,
+            TransportSettings(
+                tls=made.tls,
+                connections_max=settings.pool_connections_max,
+                connect_timeout_s=settings.connect_timeout_s,
+                user_agent=USER_AGENT,
+            )
         )
         await transport.open()
         counts = self._counts

@@ -28,6 +28,7 @@ from connectd.aws.http_connection import ConnectionLostError, HttpConnection, Wi
 from connectd.aws.transport import (
     AiohttpTransport,
     HttpAnswer,
+    TransportSettings,
     check_crc32,
     parse_date_s,
 )
@@ -56,33 +57,16 @@ class _Origin:
 
 
 class PooledTransport:
-    """See the module's docstring. Owned by one event loop; ``open`` comes first.
+    """See the module's docstring. Owned by one event loop; ``open`` comes first."""
 
-    ``tls`` is the context for https endpoints (``transport.tls_context``).
-    """
-
-    def __init__(
-        self,
-        *,
-        tls: ssl.SSLContext,
-        connections_max: int,
-        connect_timeout_s: float,
-        user_agent: str,
-    ) -> None:
-        self._tls = tls
-        self._connections_max = connections_max
-        self._connect_timeout_s = connect_timeout_s
-        self._fixed_lines = f"User-Agent: {user_agent}\r\nAccept-Encoding: identity\r\n"
-        self._places = asyncio.Semaphore(connections_max)
+    def __init__(self, settings: TransportSettings) -> None:
+        self._settings = settings
+        self._fixed_lines = f"User-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
+        self._places = asyncio.Semaphore(settings.connections_max)
         self._origins: dict[str, _Origin] = {}
         self._connections: set[HttpConnection] = set()
         self._is_open = False
-        self._proxied = AiohttpTransport(
-            tls=tls,
-            connections_max=connections_max,
-            connect_timeout_s=connect_timeout_s,
-            user_agent=user_agent,
-        )
+        self._proxied = AiohttpTransport(settings)
 
     async def open(self) -> None:
         """Take requests from now on; connections open on demand."""
@@ -197,7 +181,7 @@ class PooledTransport:
         """
         self._make_room()
         loop = asyncio.get_running_loop()
-        timeout_s = min(self._connect_timeout_s, give_up_s - loop.time())
+        timeout_s = min(self._settings.connect_timeout_s, give_up_s - loop.time())
         where = f"{origin.host}:{origin.port}"
         try:
             async with asyncio.timeout(timeout_s):
@@ -225,7 +209,7 @@ class PooledTransport:
                         lambda: HttpConnection(self._on_lost, loop),
                         str(address),
                         origin.port,
-                        ssl=self._tls if origin.is_tls else None,
+                        ssl=self._settings.tls if origin.is_tls else None,
                         server_hostname=origin.host if origin.is_tls else None,
                     )
             except ssl.SSLError:
@@ -240,7 +224,7 @@ class PooledTransport:
 
     def _make_room(self) -> None:
         """Close an idle connection if as many are open as may be; there is one then."""
-        if len(self._connections) < self._connections_max:
+        if len(self._connections) < self._settings.connections_max:
             return
         for origin in self._origins.values():
             if origin.idle:

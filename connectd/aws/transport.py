@@ -66,6 +66,16 @@ class HttpAnswer:
     date_s: float | None
 
 
+@dataclass(frozen=True)
+class TransportSettings:
+    """What every transport needs to know; ``tls`` is for https endpoints (``tls_context``)."""
+
+    tls: ssl.SSLContext
+    connections_max: int
+    connect_timeout_s: float
+    user_agent: str
+
+
 class HttpTransport(Protocol):
     """Sends one POST request and returns the answer, body complete and checked."""
 
@@ -83,36 +93,26 @@ class HttpTransport(Protocol):
 class AiohttpTransport:
     """``HttpTransport`` over one aiohttp session. Owned by one event loop; ``open`` comes first.
 
-    ``tls`` is the context for https endpoints (``tls_context``). Proxies are those of the
-    environment, as for boto3.
+    Proxies are those of the environment, as for boto3.
     """
 
-    def __init__(
-        self,
-        *,
-        tls: ssl.SSLContext,
-        connections_max: int,
-        connect_timeout_s: float,
-        user_agent: str,
-    ) -> None:
-        self._tls = tls
-        self._connections_max = connections_max
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s)
-        self._user_agent = user_agent
+    def __init__(self, settings: TransportSettings) -> None:
+        self._settings = settings
         self._session: aiohttp.ClientSession | None = None
         self._routes: dict[str, tuple[URL, str | None]] = {}
 
     async def open(self) -> None:
         """Make the session; connections open on demand."""
+        settings = self._settings
         connector = aiohttp.TCPConnector(
-            limit=self._connections_max, keepalive_timeout=_KEEPALIVE_S, ssl=self._tls
+            limit=settings.connections_max, keepalive_timeout=_KEEPALIVE_S, ssl=settings.tls
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
-            timeout=self._timeout,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout_s),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity", "User-Agent": self._user_agent},
+            headers={"Accept-Encoding": "identity", "User-Agent": settings.user_agent},
             skip_auto_headers=("Accept", "Content-Type"),
             read_bufsize=_READ_BUFFER_BYTES,
         )

@@ -2,8 +2,9 @@
 
 Idempotent: what is as it should be is not touched, so nothing restarts. Connectors are looked at
 one after the other and each stands for itself: one that is refused does not keep the others from
-being created. What may pass (a worker that starts, a group that rebalances, a request that takes
-too long) is tried again until the deadline, which is one for all of it.
+being created. What may pass (a worker that starts, a group that rebalances or whose leader has just
+gone, a request that takes too long) is tried again until the deadline, which is one for all of it.
+Each attempt looks first what is there: the one before may have been carried out unseen.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ within so many seconds."""
 _WAIT: Final = Backoff(initial_s=0.5, max_s=5.0)
 _FAILURES_MAX: Final = 5
 """A worker that fails so often at one connector means it."""
+
+_PASSING: Final = frozenset((409, 502, 503, 504))
+"""A group that rebalances, a worker that starts, and what proxies say while one is away."""
+
+_UNREACHED: Final = "IO Error trying to forward REST request"
+"""What a worker says, Java's as well as ours, when the one that it has asked did not answer."""
 
 _STATE_WORDS: Final[Mapping[TargetState, str]] = {
     TargetState.STARTED: "RUNNING",
@@ -89,9 +96,11 @@ class Applying:
             result = await self._try_to_bring(file)
             if isinstance(result, Result):
                 return self._told(result)
-            failures += result.status >= 500
-            is_final = result.status < 500 and result.status != 409
-            if is_final or failures == _FAILURES_MAX or not await self._wait(attempt):
+            if not _passes(result):
+                failures += 1
+                if result.status < 500 or failures == _FAILURES_MAX:
+                    return self._told(Result(file.name, Outcome.REFUSED, result.words))
+            if not await self._wait(attempt):
                 return self._told(Result(file.name, Outcome.REFUSED, result.words))
 
     async def _try_to_bring(self, file: ConnectorFile) -> Result | Answer:
@@ -175,6 +184,13 @@ class Applying:
     def _told(self, result: Result) -> Result:
         self._tell(result)
         return result
+
+
+def _passes(answer: Answer) -> bool:
+    """Whether it is the group that is in the way, and not what was asked."""
+    return answer.status in _PASSING or (
+        answer.status == 500 and answer.words.startswith(_UNREACHED)
+    )
 
 
 def _path(connector: str) -> str:

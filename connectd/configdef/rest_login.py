@@ -62,9 +62,9 @@ def read(parsed: ParsedConfig, environ: Mapping[str, str]) -> BasicAuthSettings 
             f"here. {EXTENSION} is understood and means Basic authentication; for anything else "
             "put a proxy in front of the worker and remove the class"
         )
-    credentials_file = parsed.optional_string(CREDENTIALS_FILE) or None
-    if not extensions and credentials_file is None:
+    if not is_wanted(parsed):
         return None
+    credentials_file = parsed.optional_string(CREDENTIALS_FILE) or None
     jaas_file = parsed.optional_string(JAAS_FILE) or _jvm_option(environ)
     if credentials_file is None and jaas_file is None:
         raise ConfigError(
@@ -76,6 +76,13 @@ def read(parsed: ParsedConfig, environ: Mapping[str, str]) -> BasicAuthSettings 
         credentials_file,
         None if credentials_file else jaas_file,
         frozenset(parsed.strings(PUBLIC_PATHS)),
+    )
+
+
+def is_wanted(parsed: ParsedConfig) -> bool:
+    """Whether the worker is to ask who comes in."""
+    return bool(
+        parsed.strings("rest.extension.classes") or parsed.optional_string(CREDENTIALS_FILE)
     )
 
 

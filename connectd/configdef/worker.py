@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from connectd.configdef import parsing, rest_settings, spark_settings, spelling, worker_keys
+from connectd.configdef import (
+    parsing,
+    rest_login,
+    rest_settings,
+    spark_settings,
+    spelling,
+    worker_keys,
+)
 from connectd.configdef.definition import ConfigDef
 from connectd.configdef.overrides import OverridePolicy
 from connectd.configdef.parsing import ParsedConfig
@@ -256,6 +263,13 @@ def _cluster_problems(parsed: ParsedConfig) -> Iterator[str]:
         yield (
             "config.storage.topic, offset.storage.topic and status.storage.topic must be three "
             f"topics, found {', '.join(topics)}"
+        )
+    protocol = parsed.string("connect.protocol")
+    if protocol != "sessioned" and rest_login.is_wanted(parsed):
+        yield (
+            f"connect.protocol is {protocol}, with which workers do not sign what they ask of each "
+            "other, so that anybody could ask it past Basic authentication; set it to sessioned, "
+            "or remove the authentication"
         )
     if parsed.string("exactly.once.source.support").lower() != "disabled":
         yield (

@@ -66,7 +66,8 @@ def _cluster() -> list[ConfigKey]:
         validators.non_empty)
     key("connect.protocol", _STRING, "sessioned", _LOW,
         "How workers share the work: eager stops everything at each change, compatible and "
-        "sessioned move only what has to move; sessioned also signs internal requests.",
+        "sessioned move only what has to move; sessioned also signs internal requests, without "
+        "which there is no Basic authentication.",
         validators.one_of("eager", "compatible", "sessioned"))
     key("session.timeout.ms", _INT, 10_000, _HIGH,
         "A worker that the coordinator has not heard of for so long is out of the group. After two "

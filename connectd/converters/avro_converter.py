@@ -34,6 +34,7 @@ from connectd.errors import ConvertError
 from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaText
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, SchemaAndValue, SchemaType
+from connectd.model.text_marks import TextForm
 
 
 class _Target(NamedTuple):
@@ -53,6 +54,7 @@ class AvroConverter(RegistryConverter[_Target]):
     """Keys and values as Avro."""
 
     class_name: ClassVar[str] = "io.confluent.connect.avro.AvroConverter"
+    text_form: ClassVar[TextForm] = TextForm.COUNTED
     writing_failed: ClassVar[str] = "Failed to serialize Avro data from"
 
     def __init__(self, spec: ConverterSpec, client: RegistryClient | None = None) -> None:

@@ -22,6 +22,7 @@ from connectd.errors import ConfigError, ConvertError
 from connectd.model import connect_json, connect_json_reading, connect_json_text, java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, SchemaAndValue
+from connectd.model.text_marks import TextForm
 
 _SCHEMAS_CACHED_MAX = 1000
 _ENVELOPE: Final = {"schema", "payload"}
@@ -37,6 +38,7 @@ class JsonConverter(ForHeaders):
     """Writes and reads keys and values as JSON."""
 
     class_name: ClassVar[str] = "org.apache.kafka.connect.json.JsonConverter"
+    text_form: ClassVar[TextForm] = TextForm.JSON
 
     def __init__(self, spec: ConverterSpec) -> None:
         """Read the schema of ``schema.content``.

@@ -31,6 +31,7 @@ from connectd.kafka.schema_registry import Registered, RegistryClient, SchemaTex
 from connectd.model import java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, SchemaAndValue
+from connectd.model.text_marks import TextForm
 
 
 class _Target(NamedTuple):
@@ -42,6 +43,7 @@ class JsonSchemaConverter(RegistryConverter[_Target]):
     """Keys and values as JSON."""
 
     class_name: ClassVar[str] = "io.confluent.connect.json.JsonSchemaConverter"
+    text_form: ClassVar[TextForm] = TextForm.JSON
     writing_failed: ClassVar[str] = (
         "Converting Kafka Connect data to byte[] failed due to serialization error of"
     )

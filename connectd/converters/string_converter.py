@@ -15,6 +15,7 @@ from connectd.errors import ConfigError
 from connectd.model import java_text
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import OPTIONAL_STRING, Schema, SchemaAndValue
+from connectd.model.text_marks import TextForm
 
 _UTF_8: Final = "UTF-8"
 
@@ -38,6 +39,11 @@ class StringConverter(ForHeaders):
             raise ConfigError(
                 f"converter.encoding is {name}, which is no text encoding; UTF-8 is one"
             ) from error
+
+    @property
+    def text_form(self) -> TextForm | None:
+        """That of texts in UTF-8; other encodings are asked for each."""
+        return TextForm.BARE if self._encoding.is_utf8 else None
 
     @classmethod
     def config_def(cls) -> ConfigDef:

@@ -7,6 +7,7 @@ others have one byte order and no mark, and are Python's.
 
 from __future__ import annotations
 
+import codecs
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Mapping
@@ -34,6 +35,11 @@ class TextEncoding:
     """Marks that are understood where bytes begin with them, and what follows them."""
     is_wide: bool = False
     """What cannot be told becomes U+FFFD instead of a question mark."""
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether texts become plain UTF-8."""
+        return not self.mark and codecs.lookup(self.codec).name == "utf-8"
 
     def encode(self, text: str) -> bytes:
         """The bytes of a text."""

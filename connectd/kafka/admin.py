@@ -4,9 +4,10 @@
 from a thread of its own; they are awaited on the loop, each with a deadline. The client belongs to
 the keeper (``admin_keeper``), which does not let go of it before all of them are resolved.
 
-A client that did not answer is not asked again: the next question goes to a new one. For when an
-answer names no broker, librdkafka forgets those that it knows and often does not go back to
-bootstrap.servers, and such a client never finds the cluster again (librdkafka issue 5301).
+A client that names no broker, or has answered nothing for ``PATIENCE_S``, is not asked again: the
+next question goes to a new one. For when brokers say that there are none, librdkafka forgets those
+that it knows and often does not go back to bootstrap.servers, and such a client never finds the
+cluster again (librdkafka issue 5301).
 
 What is not to be called here is ``describe_cluster``: when the answer names no broker, librdkafka
 finds that it has no result, and aborts the process. Brokers answer so for a moment when all of them
@@ -69,6 +70,9 @@ _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 RETRY_S = 0.5
 """Between two such questions."""
+
+PATIENCE_S: Final = 30.0
+"""How long a client may answer nothing: brokers that are busy take long to let one in."""
 
 _UNANSWERED: Final = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}
 """What librdkafka says when nobody said anything."""
@@ -302,19 +306,29 @@ class KafkaAdmin:
             result = await asyncio.wait_for(answer, deadline_s + 1.0)
         except KafkaException as error:
             if errors.kafka_error(error).code() in _UNANSWERED:
-                self._give_up(asked)
+                self._on_silence(asked)
+            else:
+                asked.silent_since_s = None
             raise self._translated(error, doing) from error
         except TimeoutError as error:
-            self._give_up(asked)
+            self._on_silence(asked)
             raise BrokerUnavailableError(
                 f"{doing}: no answer within {deadline_s:g} s{self._why()}"
             ) from error
+        asked.silent_since_s = None
         self._voice.on_answer()
         return result
 
+    def _on_silence(self, asked: _AskedClient) -> None:
+        asked.client.poll(0)  # what it has to say of that
+        now_s = self._clock.monotonic()
+        if asked.silent_since_s is None:
+            asked.silent_since_s = now_s
+        elif now_s - asked.silent_since_s >= PATIENCE_S:
+            self._give_up(asked)
+
     def _give_up(self, asked: _AskedClient) -> None:
         """Ask another client from now on; what this one was asked, it answers or not."""
-        asked.client.poll(0)  # what it has to say of that
         if asked is self._asked:  # the first of those who wait for it
             self._asked = _AskedClient(self._conf)
 
@@ -332,6 +346,9 @@ class KafkaAdmin:
 
 class _AskedClient:
     """A client as long as it is asked; the keeper looks whether this object is still there."""
+
+    silent_since_s: float | None = None
+    """When a question was not answered, if none has been since."""
 
     def __init__(self, conf: dict[str, Any]) -> None:
         try:

@@ -40,9 +40,14 @@ input queue this stays far below the memory target of the worker (250 MiB)."""
 MESSAGE_BYTES_MAX = 1_048_576
 """Java's ``max.request.size``; librdkafka's own default is a little smaller."""
 
-_RECONNECT = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
+_RECONNECT = {
+    "reconnect.backoff.ms": "50",
+    "reconnect.backoff.max.ms": "1000",
+    "socket.connection.setup.timeout.ms": "10000",
+}
 """Java's defaults; with librdkafka's own, a client may stay away ten seconds longer than the
-broker did."""
+broker did, and half a minute where nothing refuses its connections. How soon a client that has lost
+its brokers is found out follows from them (``stranded``)."""
 
 _SILENCE = {"socket.timeout.ms": "20000"}
 """How long a request of a reader or an admin client may take, unless ``request.timeout.ms`` says
@@ -239,6 +244,10 @@ def _integer(key: str, value: str) -> int:
         raise ConfigError(f"{key}: found {value!r}, expected a whole number") from None
 
 
+def _whole(key: str, value: str) -> str:
+    return str(_integer(key, value))
+
+
 def _unlimited_is_zero(key: str, value: str) -> str:
     number = _integer(key, value)
     return "0" if number in (-1, _JAVA_INT_MAX) else str(number)
@@ -262,7 +271,9 @@ _VALUES: dict[str, Callable[[str, str], str]] = {
     "receive.buffer.bytes": _unlimited_is_zero,
     "connections.max.idle.ms": _unlimited_is_zero,
     "buffer.memory": _kib,
-    "max.in.flight.requests.per.connection": lambda key, value: str(_integer(key, value)),
+    "max.in.flight.requests.per.connection": _whole,
+    "reconnect.backoff.max.ms": _whole,
+    "socket.connection.setup.timeout.ms": _whole,
     "ssl.endpoint.identification.algorithm": _hostname_check,
     "auto.offset.reset": _offset_reset,
 }

@@ -28,8 +28,8 @@ clients and with `producer.`, `consumer.` or `admin.` for those of connectors, a
 | Java | Here |
 |---|---|
 | `security.protocol` | the same: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL` |
-| `sasl.mechanism` | the same: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`; `OAUTHBEARER` for \
-clients of connectors only, since a worker does not join its group with it |
+| `sasl.mechanism` | the same: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, \
+`OAUTHBEARER` with `sasl.oauthbearer.method=oidc` (a token for a client's secret) |
 | `sasl.jaas.config` | `PlainLoginModule` and `ScramLoginModule` are read and give user name and \
 password; `Krb5LoginModule` and `OAuthBearerLoginModule` are refused with the keys to use instead; \
 others are refused |

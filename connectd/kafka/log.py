@@ -13,6 +13,8 @@ partition ends alike, has reached them. The offsets of its own acknowledged appe
 a broker that answers end offsets wrongly is still not believed against them.
 
 A broker that is away is waited for; callers get ``BrokerUnavailableError`` at their deadline. A
+client that has lost all brokers for good (``stranded``) is replaced: appends under way fail with
+``ProducerLostError``, the next one is the new client's; a reader goes on where it was. A
 reader that cannot go on fails every waiting and later call with ``WorkerError`` and tells
 ``on_failure``.
 """
@@ -120,7 +122,22 @@ class CompactedLog:
         """
         self._partitions = partitions
         self._positions = dict.fromkeys(range(partitions), 0)
-        self._producer = PageProducer(
+        self._producer = self._new_producer()
+        self._inbox = Inbox(asyncio.get_running_loop(), self._on_deliveries)
+        self._reader = TailReader(
+            clientconf.consumer_conf(self._settings, client_id=self._client_id),
+            self._topic,
+            partitions,
+            self._inbox.push,
+            look_around_s=self._look_around_s,
+        )
+        self._reader.start()
+        end = self._clock.monotonic() + deadline_s
+        await self._wait_moved(lambda: len(self._ended) == self._partitions, end)
+        await self.read_to_end(max(end - self._clock.monotonic(), ASK_S))
+
+    def _new_producer(self) -> PageProducer:
+        producer = PageProducer(
             clientconf.producer_conf(
                 {
                     **self._settings,
@@ -139,19 +156,8 @@ class CompactedLog:
             name=f"{self._client_id} writer",
             on_failure=self._fail,
         )
-        self._inbox = Inbox(asyncio.get_running_loop(), self._on_deliveries)
-        self._reader = TailReader(
-            clientconf.consumer_conf(self._settings, client_id=self._client_id),
-            self._topic,
-            partitions,
-            self._inbox.push,
-            look_around_s=self._look_around_s,
-        )
-        self._producer.open()
-        self._reader.start()
-        end = self._clock.monotonic() + deadline_s
-        await self._wait_moved(lambda: len(self._ended) == self._partitions, end)
-        await self.read_to_end(max(end - self._clock.monotonic(), ASK_S))
+        producer.open()
+        return producer
 
     async def close(self, *, deadline_s: float) -> int:
         """Flush appends and end both threads. Idempotent; returns appends without an answer."""
@@ -178,6 +184,7 @@ class CompactedLog:
         Raises:
             BrokerUnavailableError: not acknowledged before the deadline. The records may be
                 durable, or become so later (not after ``give_up_ms``).
+            ProducerLostError: its client was given up. The records may be durable, or are not.
             ConnectdError: the broker refuses one; the first refusal.
         """
         done: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
@@ -224,6 +231,9 @@ class CompactedLog:
         self._check()
         if self._producer is None or self._is_closed:
             raise WorkerError(f"appending to topic {self._topic}: the log is not open")
+        if self._producer.is_lost:
+            self._producer.retire()
+            self._producer = self._new_producer()
         return self._producer
 
     # --- reading ----------------------------------------------------------------------------

@@ -8,9 +8,11 @@ P05). Answers come on the loop through ``SendJob.on_done``, many at a time for o
 Answers of different pages may overtake each other (acknowledgements arrive by Kafka partition); an
 empty page is answered when the thread reaches it. Order among answers is the frontier's business.
 
-Two ends: a *fatal* producer (librdkafka's idempotence has broken down, or credentials forbid it)
+Three ends: a *fatal* producer (librdkafka's idempotence has broken down, or credentials forbid it)
 fails its pages with ``ProduceError`` and every later ``send``; the pool makes a new one for the
-next task. A *broken* one (a defect in this package) is a ``WorkerError`` for ``on_failure``.
+next task. So it does for one whose client has *lost* all brokers for good (``stranded``): that one
+fails with ``ProducerLostError``, upon which tasks go back to what is committed and take the new
+one. A *broken* one (a defect in this package) is a ``WorkerError`` for ``on_failure``.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 import structlog
 
 from connectd.aio.threads import Inbox
-from connectd.errors import ConnectdError, ProduceError, WorkerError
+from connectd.errors import ConnectdError, ProduceError, ProducerLostError, WorkerError
 from connectd.kafka.clientconf import Conf
 from connectd.kafka.page import RecordFailure, SendJob, SendResult
 from connectd.kafka.sending import Ended, Failed, PageSender, Report, Settled, Taken
@@ -78,7 +80,7 @@ class PageProducer:
         self._flushes: dict[asyncio.Future[None], int] = {}
         self._error: ConnectdError | None = None
         self._ended = asyncio.Event()
-        self._is_open = self._is_closed = False
+        self._is_open = self._is_closed = self._is_retiring = False
         self._pages_sent = self._pages_queued = self._records_acked = self._records_failed = 0
 
     def open(self) -> None:
@@ -91,6 +93,7 @@ class PageProducer:
 
         Raises:
             ProduceError: the producer has failed for good, or is closed.
+            ProducerLostError: its client has lost all brokers.
             WorkerError: its thread has died.
         """
         self._check_usable()
@@ -107,7 +110,7 @@ class PageProducer:
         """Hand over a page although the input queue may be full; the caller bounds its pages.
 
         Raises:
-            ProduceError, WorkerError: as ``send``.
+            ProduceError, ProducerLostError, WorkerError: as ``send``.
         """
         self._check_usable()
         self._hand_over(job)
@@ -168,10 +171,26 @@ class PageProducer:
             self._settle(job, SendResult(topics=(), records=0, error=error))
         self._turn_waiters_away()
 
+    def retire(self) -> None:
+        """Take no more pages, and end once those that were taken are answered, which for a lost one
+        is soon. Nobody has to wait for that.
+        """
+        self._is_closed = self._is_retiring = True
+        self._end_if_retired()
+
+    def _end_if_retired(self) -> None:
+        if self._is_retiring and not self._outstanding:
+            self._sender.stop()
+
     @property
     def is_usable(self) -> bool:
         """Whether ``send`` would take a page, now or later."""
         return self._error is None and not self._is_closed
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has lost all brokers, and another one would reach them."""
+        return isinstance(self._error, ProducerLostError)
 
     @property
     def trouble(self) -> str:
@@ -191,7 +210,8 @@ class PageProducer:
             records_acked=self._records_acked,
             records_failed=self._records_failed,
             buffer_full=self._sender.buffer_full_count,
-            is_available=self._sender.is_available,
+            # One that is lost says nothing about Kafka, which answers others.
+            is_available=self._sender.is_available or self.is_lost,
             is_usable=self.is_usable,
         )
 
@@ -222,6 +242,7 @@ class PageProducer:
         for done, last in self._flushes.items():
             if not done.done() and not self._unanswered(last):
                 done.set_result(None)
+        self._end_if_retired()
 
     def _settle(self, job: SendJob, result: SendResult) -> None:
         if self._outstanding.pop(job, None) is None:

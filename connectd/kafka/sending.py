@@ -7,6 +7,9 @@ be told goes through one callback, ``report``, which is safe to call from here.
 Order: records are produced in page order, by one thread, and a full buffer makes the thread wait
 with the very record that did not fit. Nothing is dropped; the input queue fills up behind it and
 the loop stops taking pages: that is the back-pressure.
+
+A client that has lost all its brokers for good (``stranded``) is given up with all it holds. That
+is withdrawn before anybody hears of it: what another producer sends comes behind.
 """
 
 from __future__ import annotations
@@ -21,10 +24,18 @@ from dataclasses import dataclass
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from connectd.errors import ConfigError, ConnectdError, FatalTaskError, ProduceError, WorkerError
+from connectd.errors import (
+    ConfigError,
+    ConnectdError,
+    FatalTaskError,
+    ProduceError,
+    ProducerLostError,
+    WorkerError,
+)
 from connectd.kafka import clientconf, errors
 from connectd.kafka.clientconf import Conf
 from connectd.kafka.page import Page, SendJob, SendResult
+from connectd.kafka.stranded import Lookout
 from connectd.kafka.voice import ClientVoice
 from connectd.model.record import Encoded, EncodedPage, RoutedPage, RoutedRecord
 
@@ -91,13 +102,15 @@ class PageSender:
             self._producer = Producer(clientconf.with_voice(conf, self._voice))
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
+        self._lookout = Lookout(Producer, conf, self._voice)
+        self._topic = ""
         self._report = report
         self._queue: queue.SimpleQueue[SendJob] = queue.SimpleQueue()
         self._is_wanted = threading.Event()
         self._pages: set[Page] = set()
         self._wait_s = ACK_WAIT_MIN_S
         self._is_stopping = False
-        self._fatal: ProduceError | None = None
+        self._fatal: ProduceError | ProducerLostError | None = None
         self.is_flushing = False
         self.buffer_full_count = 0
         self._thread = threading.Thread(target=self._run, name=f"producer-{name}", daemon=True)
@@ -168,6 +181,7 @@ class PageSender:
             events = self._serve(self._producer.poll, 0)
             is_busy = events > 0 or job is not None
             self._wait_s = ACK_WAIT_MIN_S if is_busy else min(self._wait_s * 2, ACK_WAIT_MAX_S)
+        self._look_out()
 
     def _serve(self, serve: Callable[[float], int], wait_s: float) -> int:
         """Let the client call back. It raises here what concerns the client as a whole."""
@@ -213,6 +227,7 @@ class PageSender:
     def _produce(self, job: SendJob, encoded: Encoded) -> None:
         page = Page(job, encoded.topics, len(encoded.records), self._on_complete)
         self._pages.add(page)
+        self._topic = encoded.topics[0]
         try:
             match encoded:
                 case EncodedPage():
@@ -287,6 +302,8 @@ class PageSender:
         self.buffer_full_count += 1
         while not self._is_stopping and self._fatal is None:
             self._serve(self._producer.poll, FULL_WAIT_S)
+            if self._look_out():
+                return False
             try:
                 self._produce_record(page, record, index)
             except BufferError:
@@ -312,24 +329,49 @@ class PageSender:
         return True
 
     def _fail(self, error: KafkaError) -> None:
-        """The client is of no use any more: every page fails, this one and all to come."""
-        if self._fatal is not None:
-            return
+        """librdkafka says that the client is of no use any more."""
         translated = errors.translate(error, "producing")
         advice = ""
         if error.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
             advice = "; grant IDEMPOTENT_WRITE, or set producer.override.enable.idempotence=false"
-        self._fatal = ProduceError(f"{translated}{advice}")
-        self._fatal.__cause__ = translated.__cause__
+        failure = ProduceError(f"{translated}{advice}")
+        failure.__cause__ = translated.__cause__
+        self._end_with(failure)
+
+    def _look_out(self) -> bool:
+        """Find out whether the client waits for nothing, and give it up then; an idle one, too."""
+        is_waiting = self._pages or not self._voice.is_available
+        if not is_waiting or not self._topic or self._fatal is not None:
+            return False
+        if not self._lookout.is_stranded(self._producer, self._topic):
+            return False
+        self._end_with(
+            ProducerLostError(
+                "producing: Kafka answers other clients, but this one has lost all brokers; it is "
+                "given up, and what it held has to be sent again by another one"
+            )
+        )
+        return True
+
+    def _end_with(self, failure: ProduceError | ProducerLostError) -> None:
+        """Every page fails, this one and all to come."""
+        if self._fatal is not None:
+            return
+        self._fatal = failure
+        self._producer.purge()
         # Told first: who hears that a page has failed must find the producer unusable.
-        self._report(Failed(self._fatal))
+        self._report(Failed(failure))
         pages, self._pages = self._pages, set()
         for page in pages:
             page.abandon()
-            result = SendResult(topics=page.topics, records=page.size, error=self._fatal)
+            result = SendResult(topics=page.topics, records=page.size, error=failure)
             self._report(Settled(page.job, result))
-        _log.error("producer has failed for good", client=self._name, error=str(self._fatal))
-        self._producer.purge()
+        is_lost = isinstance(failure, ProducerLostError)
+        (_log.warning if is_lost else _log.error)(
+            "producer is given up" if is_lost else "producer has failed for good",
+            client=self._name,
+            error=str(failure),
+        )
 
     def _forget_everything(self) -> None:
         for page in self._pages:

@@ -5,9 +5,11 @@ and commits nothing. What it reads goes to ``deliver`` in batches, together with
 partition has been read: that position also moves where there is no record to show (the end of a
 partition after compaction or after a transaction's marker).
 
-A broker that is away is waited for without end. A topic that has gone, or that may not be read,
-ends the thread with an error: its owner would otherwise trust a picture that no longer grows.
-librdkafka says nothing when a topic is deleted under it, so an idle reader asks now and then.
+A broker that is away is waited for without end. A client that has lost all brokers for good
+(``stranded``) is replaced in here: the next one begins behind what has been read. A topic that has
+gone, or that may not be read, ends the thread with an error: its owner would otherwise trust a
+picture that no longer grows. librdkafka says nothing when a topic is deleted under it, so an idle
+reader asks now and then.
 """
 
 from __future__ import annotations
@@ -17,13 +19,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import structlog
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 
 from connectd.errors import ConfigError, WorkerError
 from connectd.kafka import clientconf, errors
 from connectd.kafka.clientconf import Conf
+from connectd.kafka.stranded import Lookout
 from connectd.kafka.voice import ClientVoice
+
+_log = structlog.get_logger(__name__)
 
 POLL_S = 0.2
 """How long one look may block the thread: the longest that ``stop`` has to wait."""
@@ -112,20 +118,26 @@ class TailReader:
         self._partitions = partitions
         self._deliver = deliver
         self._look_around_s = look_around_s
-        self._start = dict(start or {})
+        start = start or {}
+        self._places = {each: start.get(each, OFFSET_BEGINNING) for each in range(partitions)}
         self._voice = ClientVoice(f"{conf['client.id']} reader")
         self._may_deliver = threading.Semaphore(BATCHES_AHEAD)
         self._is_stopping = threading.Event()
         self._ask_again_at = 0.0
         self._look_around_at = 0.0
         self._misses = 0
+        self._is_unanswered = False
         self._refusal: str | None = None
-        limits = {"queued.max.messages.kbytes": str(QUEUED_KIB), **conf}
+        self._conf = {"queued.max.messages.kbytes": str(QUEUED_KIB), **conf}
+        self._consumer = self._new_consumer()
+        self._lookout = Lookout(Consumer, self._conf, self._voice)
+        self._thread = threading.Thread(target=self._run, name=f"reader-{topic}", daemon=True)
+
+    def _new_consumer(self) -> Consumer:
         try:
-            self._consumer = Consumer(clientconf.with_voice(limits, self._voice))
+            return Consumer(clientconf.with_voice(self._conf, self._voice))
         except KafkaException as error:
             raise ConfigError(f"creating a consumer: {errors.kafka_error(error).str()}") from error
-        self._thread = threading.Thread(target=self._run, name=f"reader-{topic}", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
@@ -153,12 +165,7 @@ class TailReader:
 
     def _run(self) -> None:
         try:
-            self._look_up_leaders()
-            places = [
-                TopicPartition(self._topic, each, self._start.get(each, OFFSET_BEGINNING))
-                for each in range(self._partitions)
-            ]
-            self._consumer.assign(places)
+            self._begin()
             while not self._is_stopping.is_set():
                 self._look()
             self._consumer.close()
@@ -167,6 +174,18 @@ class TailReader:
             self._deliver(Lost(lost))
         finally:
             self._deliver(None)
+
+    def _begin(self) -> None:
+        self._look_up_leaders()
+        self._consumer.assign(
+            [TopicPartition(self._topic, each, place) for each, place in self._places.items()]
+        )
+
+    def _begin_again(self) -> None:
+        _log.warning("reader has lost all brokers, going on with another client", topic=self._topic)
+        self._consumer.close()
+        self._consumer = self._new_consumer()
+        self._begin()
 
     def _look_up_leaders(self) -> None:
         # librdkafka waits half a second before it asks again for a leader that it does not know.
@@ -182,6 +201,7 @@ class TailReader:
             return
         messages = [first, *self._consumer.consume(BATCH_RECORDS - 1, timeout=0)]
         batch = self._digest(messages)
+        self._places |= batch.positions
         if not batch.positions:
             return
         self._voice.on_answer()
@@ -234,6 +254,9 @@ class TailReader:
         elif self._voice.is_available and now >= self._look_around_at:
             self._look_around_at = now + self._look_around_s
             self._ask_whether_topic_exists()
+        is_missing_brokers = self._is_unanswered or not self._voice.is_available
+        if is_missing_brokers and self._lookout.is_stranded(self._consumer, self._topic):
+            self._begin_again()
 
     def _ask_whether_back(self) -> None:
         # An idle log at its end has nothing to say when the broker returns, so it is asked.
@@ -247,7 +270,9 @@ class TailReader:
         try:
             known = self._consumer.list_topics(self._topic, timeout=POLL_S).topics
         except KafkaException:
+            self._is_unanswered = True
             return  # no answer is not a no
+        self._is_unanswered = False
         error = known[self._topic].error if self._topic in known else None
         if error is None or error.code() not in _LOST:
             self._misses = 0

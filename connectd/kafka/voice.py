@@ -36,6 +36,8 @@ class ClientVoice:
             (_log.debug, _log.debug) if is_quiet else (_log.warning, _log.info)
         )
         self.is_available = True
+        self.heard = 0
+        """How often something was heard: a client of which nothing is may be ``stranded``."""
         self._cause = ""
 
     @property
@@ -52,6 +54,7 @@ class ClientVoice:
 
         Fatal errors do not come here, confluent_kafka raises them out of the next poll.
         """
+        self.heard += 1
         if error.code() != KafkaError._ALL_BROKERS_DOWN or not self._cause:
             # That all are down is said right after what is wrong with the last of them.
             advice = _ADVICE.get(error.code())
@@ -67,6 +70,7 @@ class ClientVoice:
 
     def on_answer(self) -> None:
         """Something has succeeded."""
+        self.heard += 1
         self._cause = ""
         if not self.is_available:
             self.is_available = True

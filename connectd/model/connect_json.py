@@ -25,6 +25,7 @@ _LONG: Final = Schema(SchemaType.INT64)
 _TEXT: Final = SchemaType.STRING
 _AS_THEY_ARE: Final = frozenset({str, bool, type(None)})
 """Python types whose values are their own JSON."""
+_TEXT_ALONE: Final = frozenset({str})
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,16 @@ def _decimal_number(value: object) -> object:
 def _payload_without_schema(value: object) -> object:
     """What a value says about itself when no schema does: its own type, at every depth."""
     if type(value) in _AS_THEY_ARE:
+        return value
+    if type(value) is dict and _TEXT_ALONE.issuperset(map(type, value)):
+        # Most maps are texts and a few maps or lists of texts: looked through without a loop.
+        if _AS_THEY_ARE.issuperset(map(type, value.values())):
+            return value
+        return {
+            name: member if type(member) in _AS_THEY_ARE else _payload_without_schema(member)
+            for name, member in value.items()
+        }
+    if type(value) is list and _AS_THEY_ARE.issuperset(map(type, value)):
         return value
     match value:
         case None | bool() | str():

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from connectd.errors import RecordError
 from connectd.model.schema import Schema
+from connectd.model.text_marks import TextForm
 
 Primitive = str | int | float | bool | None
 SourceOffset = Mapping[str, Primitive]
@@ -146,6 +147,37 @@ class BatchPayload(Protocol):
 
         The callable is pure and may run in any thread. It raises ``ConvertError`` when any entry
         cannot be encoded; the caller then takes the general path to find out which one.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What becomes of each record of a task, all of it the same whatever its texts say.
+
+    ``routed`` is its way through transforms and converters; None: a transform drops it. It raises
+    what they raise. ``key_form`` and ``value_form`` are those of all texts in keys and values.
+    """
+
+    routed: Callable[[SourceRecord], RoutedRecord | None]
+    key_form: TextForm
+    value_form: TextForm
+
+
+@runtime_checkable
+class HasSpecimens(Protocol):
+    """A payload of records that differ in little more than texts.
+
+    It need not send each of them through transforms and converters: one specimen with marks in it
+    shows what becomes of all that are like it (``text_marks``).
+    """
+
+    def encoded_by_specimens(self, conversion: Conversion) -> Encoded:
+        """The page as the general path would have it.
+
+        Raises:
+            Exception: it cannot be told by specimens, or what the general path may raise; that path
+                is to find out for which record.
         """
         ...
 

@@ -138,6 +138,9 @@ CONNECTOR: Final = _group("Connectors", "connectd_connector", ("connector",), (
 
 WORKER: Final = _group("The worker", "connectd_worker", (), (
     ("ready", _G, "0 or 1", "Whether GET /connectd/health/ready says yes.", "readiness"),
+    ("waiting_work", _G, "connectors and tasks", "What no worker of the group runs, since a worker "
+     "is gone that may come back; only the group's leader knows, the others say 0.",
+     "the leader's last round"),
     ("tables_degraded", _G, "tables", "Tables on this worker that make no progress.",
      "the rows of all tables"),
     ("connectors_lost", _G, "connectors", "Connectors that the offsets or the status topic knows, "

@@ -1,11 +1,13 @@
 """From a batch to bytes: the direct path when there is one, the general path when it is needed.
 
 ``PageEncoding`` is the work that a page needs before it can be sent. It first asks the batch for
-its own encoder for the task's converters. When that refuses an entry, when there is no such
-encoder, or when the task has transforms, every record goes through Connect data, one at a time,
-and the connector's ``ErrorPolicy`` decides what becomes of a bad one. A record that a transform
-drops is simply not there: its page is acknowledged without it. Order is kept in all cases, since
-one page is encoded by one thread from its first record to its last.
+its own encoder for the task's converters. Where there is none, or the task has transforms, but all
+of these say that they never look into texts, it asks for the bytes that specimens show: one record
+of each kind passes transforms and converters for all. When either refuses an entry, or neither is
+there, every record goes through Connect data, one at a time, and the connector's ``ErrorPolicy``
+decides what becomes of a bad one. A record that a transform drops is simply not there: its page is
+acknowledged without it. Order is kept in all cases, since one page is encoded by one thread from
+its first record to its last.
 
 A failure that ends the task cuts the page: what came before it is the page then, and ``ended_by``
 says why there is no more. So a bad record keeps back nothing but itself and what follows it, as in
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from connectd.errors import (
@@ -29,10 +32,13 @@ from connectd.errors import (
     RecordError,
     RetriableError,
 )
+from connectd.model import text_marks
 from connectd.model.record import (
     BatchPayload,
+    Conversion,
     Encoded,
     EncodedPage,
+    HasSpecimens,
     RoutedPage,
     RoutedRecord,
     SourceOffset,
@@ -47,12 +53,15 @@ from connectd.pipeline.tolerance import (
     ToleranceExceededError,
 )
 from connectd.pipeline.topics import illegal_name
-from connectd.plugins import answers, containment
+from connectd.plugins import answers, containment, texts
 from connectd.plugins.chaining import TransformChain
 from connectd.plugins.spi import Converter, HeaderConverter
 
 _FAILURES_KEPT_MAX: Final = 20
 """Failures remembered per page; all are counted. With ``errors.log.enable`` all are remembered."""
+
+_SPECIMENS_FROM: Final = 4
+"""Records of a page from which on a specimen is less work than they are."""
 
 _NO_TRANSFORMS: Final = TransformChain()
 
@@ -72,6 +81,104 @@ class Converters:
     value: Converter
     header: HeaderConverter
     transforms: TransformChain = _NO_TRANSFORMS
+
+    @cached_property
+    def by_specimens(self) -> Conversion | None:
+        """The same for all records that differ in texts alone; None: not all of them say so."""
+        key_form, value_form = texts.form_of(self.key), texts.form_of(self.value)
+        if key_form is None or value_form is None or not self.transforms.ignores_texts:
+            return None
+        return Conversion(lambda record: _SpecimenWay(self).routed(record), key_form, value_form)
+
+
+class _RefusedTopicError(Exception):
+    """Kafka would not have a topic of that name."""
+
+    def __init__(self, error: FatalTaskError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Way:
+    """A record's way to bytes; where one is, or has failed, say ``stage`` and ``class_name``."""
+
+    def __init__(self, converters: Converters) -> None:
+        self.stage, self.class_name = Stage.TRANSFORMATION, ""
+        self._converters = converters
+        self._legal_topics: set[str] = set()
+
+    def routed(self, entry: SourceRecord) -> RoutedRecord | None:
+        """Transforms, then headers, key and value, in Kafka's order; None: dropped.
+
+        Raises:
+            _RefusedTopicError: where it is to go.
+            Exception: whatever plugins raise.
+        """
+        converters, record = self._converters, entry
+        self.stage, self.class_name = Stage.TRANSFORMATION, ""
+        for step in converters.transforms.steps:
+            self.class_name = step.class_name
+            changed = step.apply(record)
+            if changed is None:
+                return None
+            record = changed
+        topic = record.topic
+        if type(topic) is not str or topic not in self._legal_topics:
+            topic = self._admitted(record, entry)
+        headers: list[tuple[str, bytes | None]] = []
+        if record.headers != []:
+            self.stage, self.class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
+            headers = self._headers(topic, record, entry)
+        self.stage, self.class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name
+        key = converters.key.from_connect_data(topic, record.key_schema, record.key)
+        if type(key) is not bytes:
+            key = producible.bytes_of(self.class_name, _OF_DATA, key)
+        self.stage, self.class_name = Stage.VALUE_CONVERTER, converters.value.spec.class_name
+        value = converters.value.from_connect_data(topic, record.value_schema, record.value)
+        if type(value) is not bytes:
+            value = producible.bytes_of(self.class_name, _OF_DATA, value)
+        partition = producible.partition_of(record)
+        return RoutedRecord(topic, key, value, partition, producible.timestamp_of(record), headers)
+
+    def _admitted(self, record: SourceRecord, entry: SourceRecord) -> str:
+        """The topic of a record, if Kafka has one of that name."""
+        topic = producible.topic_of(record, _origin(entry))
+        if topic not in self._legal_topics:
+            illegal = illegal_name(topic)
+            if illegal is not None:
+                raise _RefusedTopicError(illegal)
+            self._legal_topics.add(topic)
+        return topic
+
+    def _headers(
+        self, topic: str, record: SourceRecord, entry: SourceRecord
+    ) -> list[tuple[str, bytes | None]]:
+        convert = self._converters.header.from_connect_header
+        return [
+            (
+                name,
+                producible.bytes_of(
+                    self.class_name, _OF_HEADER, convert(topic, name, schema, value)
+                ),
+            )
+            for name, schema, value in producible.headers_of(record, _origin(entry))
+        ]
+
+
+class _SpecimenWay(_Way):
+    """That of a record with marks in the place of its texts: only key and value may have them."""
+
+    def _admitted(self, record: SourceRecord, entry: SourceRecord) -> str:
+        if text_marks.are_in(record.topic):
+            raise text_marks.MarkedTextError("a text became a topic")
+        return super()._admitted(record, entry)
+
+    def _headers(
+        self, topic: str, record: SourceRecord, entry: SourceRecord
+    ) -> list[tuple[str, bytes | None]]:
+        if any(text_marks.are_in(value) for _, _, value in record.headers):
+            raise text_marks.MarkedTextError("a text went into a header")
+        return super()._headers(topic, record, entry)
 
 
 class PageEncoding:
@@ -101,7 +208,7 @@ class PageEncoding:
         self._interrupted: Failure | None = None
         self._entries_done = 0
         self._done: list[RoutedRecord] = []
-        self._legal_topics: set[str] = set()
+        self._way = _Way(converters)
         self._offset_after: Callable[[], SourceOffset] | None = None
         self._offsets_before: dict[int, Callable[[], SourceOffset]] = {}
 
@@ -128,7 +235,7 @@ class PageEncoding:
         """
         payload, self._payload = self._payload, None
         if payload is not None:
-            encoded = self._encoded_directly()
+            encoded = self._encoded_directly() or self._encoded_by_specimens(payload)
             if encoded is not None:
                 return encoded
             self._entries = payload.source_records()
@@ -172,6 +279,22 @@ class PageEncoding:
         except ConvertError:
             return None  # the general path finds out which record it is, and names it
 
+    def _encoded_by_specimens(self, payload: BatchPayload) -> Encoded | None:
+        conversion = self._converters.by_specimens
+        if (
+            conversion is None
+            or len(payload) < _SPECIMENS_FROM
+            or not isinstance(payload, HasSpecimens)
+        ):
+            return None
+        try:
+            with containment.contained(f"encoding specimens of {self._source}"):
+                return payload.encoded_by_specimens(conversion)
+        except (AssertionError, MemoryError):
+            raise
+        except Exception:
+            return None  # the general path finds out whose fault it is, if there is one
+
     def _next_entry(self) -> SourceRecord | RecordError | None:
         if self._current is None:
             self._current = next(self._entries, None)
@@ -192,53 +315,28 @@ class PageEncoding:
             self._finish_entry()
 
     def _routed(self, entry: SourceRecord) -> RoutedRecord | None:
-        """Transforms, then headers, key and value, in Kafka's order; None: dropped or failed."""
-        converters, record = self._converters, entry
-        stage, class_name = Stage.TRANSFORMATION, ""
+        """What becomes of a record; None: dropped or failed."""
+        way = self._way
         try:
-            for step in converters.transforms.steps:
-                class_name = step.class_name
-                changed = step.apply(record)
-                if changed is None:
-                    self._finish_entry()
-                    return None
-                record = changed
-            topic = producible.topic_of(record, _origin(entry))
-            if topic not in self._legal_topics:
-                illegal = illegal_name(topic)
-                if illegal is not None:
-                    self._refuse(entry, illegal)
-                    return None
-                self._legal_topics.add(topic)
-            stage, class_name = Stage.HEADER_CONVERTER, converters.header.spec.class_name
-            headers = [
-                (name, producible.bytes_of(class_name, _OF_HEADER, made))
-                for name, made in (
-                    (name, converters.header.from_connect_header(topic, name, schema, value))
-                    for name, schema, value in producible.headers_of(record, _origin(entry))
-                )
-            ]
-            stage, class_name = Stage.KEY_CONVERTER, converters.key.spec.class_name
-            made = converters.key.from_connect_data(topic, record.key_schema, record.key)
-            key = producible.bytes_of(class_name, _OF_DATA, made)
-            stage, class_name = Stage.VALUE_CONVERTER, converters.value.spec.class_name
-            made = converters.value.from_connect_data(topic, record.value_schema, record.value)
-            value = producible.bytes_of(class_name, _OF_DATA, made)
+            routed = way.routed(entry)
         except _NOT_THE_RECORDS_FAULT:
             raise
         except RetriableError as error:
             self.attempts_failed += 1
-            self._interrupted = Failure(stage, class_name, error, _origin(entry), entry)
+            self._interrupted = Failure(way.stage, way.class_name, error, _origin(entry), entry)
             raise
+        except _RefusedTopicError as refused:
+            self._refuse(entry, refused.error)
+            return None
         except Exception as error:  # plugins may raise anything; the policy judges all of it
             self.attempts_failed += 1
-            self._fail(Failure(stage, class_name, error, _origin(entry), entry))
+            self._fail(Failure(way.stage, way.class_name, error, _origin(entry), entry))
             return None
         except BaseException as error:
-            raise containment.escape(f"{stage.value} ({class_name})", error) from error
-        partition = producible.partition_of(record)
-        timestamp_ms = producible.timestamp_of(record)
-        return RoutedRecord(topic, key, value, partition, timestamp_ms, headers)
+            raise containment.escape(f"{way.stage.value} ({way.class_name})", error) from error
+        if routed is None:
+            self._finish_entry()
+        return routed
 
     def _refuse(self, entry: SourceRecord, illegal: FatalTaskError) -> None:
         """A topic that Kafka would not have: a failed send, which may be tolerated (D.4.4)."""

@@ -4,8 +4,9 @@ The runner owns the task's frontier and committer. It submits every emission to 
 the producer sees it, so an acknowledgement always finds its place, and it never has more than
 ``window_entries_max`` entries open: a slow broker ends in a task that is not polled, not in memory.
 
-A topic that vanishes under the producer ends the life with a ``TopicGoneError``, whatever is
-tolerated: the next life sends what is not committed again, in order.
+A topic that vanishes under the producer, or a producer that has lost its brokers for good, ends the
+life with a ``SendAgainError``, whatever is tolerated: the next life sends what is not committed
+again, in order.
 
 The end, whatever its cause: stop polling, wait for the acknowledgements that are under way,
 commit what they allow, stop the task. A failed task commits too: the contiguous prefix is true in
@@ -29,7 +30,7 @@ import structlog
 
 from connectd.aio.jobs import JobGroup, run_unless, wait_first
 from connectd.aio.toggles import Toggle
-from connectd.errors import FatalTaskError, InvariantError, RetriableError, TopicGoneError
+from connectd.errors import FatalTaskError, InvariantError, RetriableError, SendAgainError
 from connectd.kafka import producer as kafka_producer
 from connectd.kafka.page import FAILURES_MAX
 from connectd.model.cluster import Config
@@ -397,11 +398,9 @@ class SourceTaskRunner:
     def _on_sent(
         self, entry: FrontierEntry, encoding: PageEncoding, result: kafka_producer.SendResult
     ) -> None:
-        gone = next(
-            (each.error for each in result.failures if isinstance(each.error, TopicGoneError)), None
-        )
-        if gone is not None:
-            self._fail(gone)  # nothing of this page is lost, or skipped: it comes again
+        why_again = _why_again(result)
+        if why_again is not None:
+            self._fail(why_again)  # nothing of this page is lost, or skipped: it comes again
             return
         self._failures.report(entry, encoding, result)
         error = result.error
@@ -463,7 +462,7 @@ class SourceTaskRunner:
             await self._commit_the_rest()
         finally:
             is_left = bool(self._frontier.entries or self._frontier.has_committable)
-            if is_left and not isinstance(self._failure, TopicGoneError):
+            if is_left and not isinstance(self._failure, SendAgainError):
                 self._on_tail_left()
             await self._task.stop()
 
@@ -483,3 +482,8 @@ class SourceTaskRunner:
                 deadline_s=deadline_s,
                 **self._log_fields,
             )
+
+
+def _why_again(result: kafka_producer.SendResult) -> SendAgainError | None:
+    errors = (result.error, *(each.error for each in result.failures))
+    return next((each for each in errors if isinstance(each, SendAgainError)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from connectd.configdef import connector as framework
@@ -21,7 +22,7 @@ from connectd.errors import (
 from connectd.model.cluster import Config
 from connectd.model.record import SourceRecord
 from connectd.observe import redaction
-from connectd.plugins import answers, containment, spi
+from connectd.plugins import answers, containment, spi, texts
 from connectd.plugins.registry import PluginDesc, PluginRegistry
 
 _OF_FRAMEWORK: Final = ("type", "plugin.version", "predicate", "negate")
@@ -75,6 +76,13 @@ class Step:
             return changed
         raise answers.wrong(f"{self._name(False)}: apply", changed, "a SourceRecord, or None")
 
+    @property
+    def ignores_texts(self) -> bool:
+        """Whether it does the same whatever the texts of a record say."""
+        return texts.ignores_texts(self.transformation) and (
+            self.predicate is None or texts.ignores_texts(self.predicate)
+        )
+
     def _name(self, is_deciding: bool) -> str:
         """The plugin at fault: the predicate, or the transform."""
         if is_deciding:
@@ -91,6 +99,11 @@ class TransformChain:
 
     def __bool__(self) -> bool:
         return bool(self.steps)
+
+    @cached_property
+    def ignores_texts(self) -> bool:
+        """Whether all steps do the same whatever the texts of a record say."""
+        return all(step.ignores_texts for step in self.steps)
 
     def apply(self, record: SourceRecord) -> SourceRecord | None:
         """The record after the last step; None: a step has dropped it.

@@ -237,7 +237,7 @@ class Transformation(Protocol):
     """Changes one record after the other; pure, safe in any thread once made.
 
     Made from its parsed settings: ``cls(settings)`` raises ``ConfigError`` for what no single key
-    can know.
+    can know. One that never looks into texts may say so: ``texts.ignores_texts``.
     """
 
     @classmethod
@@ -268,7 +268,10 @@ class Predicate(Protocol):
 
 
 class Converter(Protocol):
-    """Connect data to bytes and back; immutable after construction."""
+    """Connect data to bytes and back; immutable after construction.
+
+    One that writes all texts in one form may say which: ``texts.form_of``.
+    """
 
     spec: ConverterSpec
 

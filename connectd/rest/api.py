@@ -59,10 +59,11 @@ def create_api(
     description = openapi.route(routes, version=connectd.__version__)
     pages = ui.routes() if settings is not None and settings.has_ui else []
     app = _application([*routes, description, *pages])
-    app.state.forward = Forwarder(peers or NoPeers())
+    app.state.forward = Forwarder(peers or NoPeers(), herder.views)
     if settings is not None:
         if settings.basic_auth is not None:
-            app.state.guard = basic_auth.load(settings.basic_auth)
+            keys = herder.session_keys
+            app.state.guard = basic_auth.load(settings.basic_auth, lambda: keys.are_agreed)
         headers.install(app, settings, clock or LoopClock())
     return app
 

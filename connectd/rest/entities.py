@@ -192,9 +192,12 @@ ENTITIES: Final[dict[str, Schema]] = {
         {
             "tables": _list_of(
                 {"type": "object", "description": "Name, state, progress and lag of one table."}
-            )
-        }
+            ),
+            "unanswered": _list_of(reference("UnansweredWorker")),
+        },
+        optional=["unanswered"],
     ),
+    "UnansweredWorker": _object({"url": _TEXT, "reason": _TEXT}),
     "Description": {"type": "object", "description": "This document."},
 }
 """Every entity, by its name."""

@@ -1,6 +1,7 @@
 """Requests of other workers of the cluster (spec kafka-connect A.9); users get 400 or 403.
 
-They carry a signature instead of a login, so no guard stands before them: see ``is_internal``.
+They carry a signature instead of a login, so no guard stands before those that do, nor where they
+have to: ``is_internal``, ``is_signed``.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ def is_internal(request: Request) -> bool:
     return any(
         request.method == method and pattern.fullmatch(path) for method, pattern in _INTERNAL
     )
+
+
+def is_signed(request: Request) -> bool:
+    """Whether there is a signature, which is checked then, whether it had to be there or not."""
+    return _signature(request) is not None
 
 
 def _signature(request: Request) -> Signature | None:

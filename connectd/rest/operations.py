@@ -264,7 +264,7 @@ _LOGGERS: Final = {
 _OWN: Final = {
     ("GET", "/connectd/connectors/{name}/tables"): Operation(
         "getTables",
-        "Progress of its tables, as this worker sees it",
+        "Progress of its tables, on whichever workers they are",
         _ok("TableProgress"),
         errors=(_NOT_FOUND,),
     ),

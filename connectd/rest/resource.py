@@ -19,7 +19,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from connectd.model.ids import ConnectorTaskId
+from connectd.rest.asking import asker_of
 from connectd.rest.errors import RestError, answering, plain_error
+from connectd.runtime import askers
 from connectd.runtime.roles import NotHereError
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -27,8 +29,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 Guard = Callable[[Request], Response | None]
 """Says whether the caller may: None, or the answer that tells why not."""
 
-Forward = Callable[[Request, NotHereError], Awaitable[Response]]
-"""Asks another worker in the client's place."""
+Forward = Callable[[Request, NotHereError], Awaitable[Response | None]]
+"""Asks another worker in the client's place; None: it is somebody else's by now, look again."""
 
 _JSON = "application/json"
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -122,13 +124,17 @@ class _Resource:
 
 async def _answered(handler: Handler, request: Request) -> Response:
     """Our own answer, or that of the worker whom the request is for."""
-    try:
-        return await handler(request)
-    except NotHereError as elsewhere:
-        forward: Forward | None = getattr(request.app.state, "forward", None)
-        if forward is None:
-            raise RestError(HTTPStatus.CONFLICT, str(elsewhere)) from elsewhere
-        return await forward(request, elsewhere)
+    with askers.asked_by(asker_of(request)):
+        while True:
+            try:
+                return await handler(request)
+            except NotHereError as elsewhere:
+                forward: Forward | None = getattr(request.app.state, "forward", None)
+                if forward is None:
+                    raise RestError(HTTPStatus.CONFLICT, str(elsewhere)) from elsewhere
+                answer = await forward(request, elsewhere)
+                if answer is not None:
+                    return answer
 
 
 def _accepts(request: Request, media_type: str) -> bool:

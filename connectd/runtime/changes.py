@@ -8,7 +8,8 @@ written. Order of checks and texts: spec kafka-connect A.4.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 import structlog
 
@@ -16,7 +17,7 @@ from connectd.errors import ConfigError, ConflictError, NotFoundError
 from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.states import TargetState
 from connectd.observe import redaction
-from connectd.runtime import task_configs
+from connectd.runtime import askers, task_configs
 from connectd.runtime.manners import Manners
 from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
 from connectd.runtime.roles import Roles
@@ -31,8 +32,8 @@ SubmittedConfig = Mapping[str, str | None]
 ConfigCheck = Callable[[SubmittedConfig], Awaitable[Config]]
 """Validates a config and gives it back without nulls; raises ConfigError with the client's text."""
 
-TellLeader = Callable[[str | None, str, Sequence[Config]], Awaitable[None]]
-"""Has the leader at a URL commit the task set of a connector; raises when it did not."""
+TellLeader = Callable[[str, Sequence[Config]], Awaitable[None]]
+"""Has the leader commit the task set of a connector; raises when it did not."""
 
 _WRITING_FAILED = "Error writing connector configuration to Kafka"
 _REMOVING_FAILED = "Error removing connector configuration from Kafka"
@@ -82,7 +83,7 @@ class ConnectorChanges:
         async with self._gate.request():
             await self._roles.require_leader()
             config = await self._check(with_name(connector, submitted))
-            async with self._gate.turn(connector):
+            async with self._turn(connector):
                 if connector in self._configs.snapshot().connectors:
                     raise ConflictError(f"Connector {connector} already exists")
                 await self._write(connector, config, target)
@@ -97,7 +98,7 @@ class ConnectorChanges:
         async with self._gate.request():
             await self._roles.require_leader()
             config = await self._check(with_name(connector, submitted))
-            async with self._gate.turn(connector):
+            async with self._turn(connector):
                 is_new = connector not in self._configs.snapshot().connectors
                 await self._write(connector, config, None)
             return is_new, await self._in_effect(connector, config, is_new=is_new)
@@ -116,7 +117,7 @@ class ConnectorChanges:
                 merged = {**current, **patch}
                 kept = {key: value for key, value in merged.items() if value is not None}
                 config = await self._check(kept)
-                async with self._gate.turn(connector):
+                async with self._turn(connector):
                     # Checking takes its time outside of the turn; a change that came first is
                     # not to be lost, so the patch is applied to that one again.
                     latest = self._views.info_of(self._configs.snapshot(), connector).config
@@ -124,6 +125,13 @@ class ConnectorChanges:
                         continue
                     await self._write(connector, config, None)
                 return await self._in_effect(connector, config, is_new=False)
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, connector: str) -> AsyncIterator[None]:
+        """The turn of a change that is the leader's, and that somebody waits for."""
+        async with self._gate.turn(connector):
+            await self._roles.require_still_leader()
+            yield
 
     async def _write(self, connector: str, config: Config, target: TargetState | None) -> None:
         is_new = connector not in self._configs.snapshot().connectors
@@ -178,7 +186,7 @@ class ConnectorChanges:
         """
         async with self._gate.request():
             await self._roles.require_leader()
-            async with self._gate.turn(connector):
+            async with self._turn(connector):
                 self._views.info_of(self._configs.snapshot(), connector)
                 with (
                     stage(f"removing connector {connector} from the config topic"),
@@ -207,6 +215,7 @@ class ConnectorChanges:
     async def _set_target(self, connector: str, target: TargetState) -> None:
         async with self._gate.request(), self._gate.turn(connector):
             self._require(connector)
+            await askers.require_wanted()
             await self._write_target(connector, target)
 
     async def stop(self, connector: str) -> None:
@@ -217,7 +226,7 @@ class ConnectorChanges:
         """
         async with self._gate.request():
             await self._roles.require_leader()
-            async with self._gate.turn(connector):
+            async with self._turn(connector):
                 if connector not in self._configs.snapshot().connectors:
                     text = self._manners.no_connector_to_stop.format(connector=connector)
                     raise self._manners.stop_error(text)
@@ -258,7 +267,7 @@ class ConnectorChanges:
             if self._roles.is_leader:
                 await self._configs.put_tasks(connector, configs)
             else:
-                await self.tell_leader(self._roles.leader_url, connector, configs)
+                await self.tell_leader(connector, configs)
             return True
 
 

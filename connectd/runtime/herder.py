@@ -155,7 +155,7 @@ class Herder:
         self.validation = Validation(
             gate, plugins.directory, run_blocking=plugins.run_blocking, resolve=resolve
         )
-        roles = Roles(membership)
+        roles = self.roles = Roles(membership)
         manners = settings.manners
         self.changes = ConnectorChanges(
             gate, configs, stores.offsets, self.views, self.validation.check, manners, roles
@@ -198,7 +198,7 @@ class Herder:
             clock,
             is_agreed=lambda: self._membership.signs_requests,
         )
-        self.changes.tell_leader = LeaderLine(peers, self.session_keys).put_tasks
+        self.changes.tell_leader = LeaderLine(peers, self.session_keys, roles).put_tasks
         self.internal = InternalRequests(
             self._gate, configs, self.views, self.session_keys, manners, roles
         )

@@ -59,6 +59,7 @@ class InternalRequests:
             self._keys.check(signature, body)
             await self._roles.require_leader()
             async with self._gate.turn(connector):
+                await self._roles.require_still_leader()
                 snapshot = self._configs.snapshot()
                 self._views.info_of(snapshot, connector)
                 if configs and snapshot.target(connector) is TargetState.STOPPED:

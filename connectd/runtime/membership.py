@@ -85,6 +85,13 @@ class Membership(Protocol):
         ...
 
     @property
+    def waiting_work(self) -> int:
+        """How many connectors and tasks no worker was given in the last round, as the leader knows;
+        0 for all others.
+        """
+        ...
+
+    @property
     def is_rebalancing(self) -> bool:
         """Whether another assignment is on its way."""
         ...
@@ -107,7 +114,7 @@ class Membership(Protocol):
         ...
 
     def writes_until_s(self) -> float:
-        """Until when it is, as far as is known by now: monotonic seconds, which may be over."""
+        """Until when it is, as far as is known: seconds of the boot clock, which may be over."""
         ...
 
 
@@ -117,6 +124,7 @@ class _Alone:
     signs_requests = True
     is_rebalancing = False
     is_leader = True
+    waiting_work = 0
 
     def __init__(self, worker_url: str) -> None:
         self.worker_id = rest_settings.worker_id(worker_url)

@@ -142,6 +142,8 @@ class Metering:
                 "time-since-last-rebalance-ms": since_ms,
             },
         )
+        waiting = self._membership.waiting_work
+        exposition.add(metrics_own.WORKER["waiting_work"], "", waiting)
         leader = label_text(leader_name=self._membership.leader_url or "")
         exposition.add(metrics_connect.LEADER_NAME, leader, 1)
 

@@ -186,6 +186,7 @@ class ConnectorOffsets:
         except Exception as error:
             raise RequestFailedError(failed) from error
         if changes:
+            await self._roles.require_still_leader()
             with stage(f"writing offsets of connector {connector}"):
                 try:
                     await self._offsets.put(connector, changes)

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from connectd.aio import clock as clocks
 from connectd.errors import ConnectdError, RecordTooLargeError, RetriableError, WorkerError
+from connectd.runtime import askers
 
 REQUEST_DEADLINE_S = 90.0
 """Kafka Connect's own limit for every operation of the herder."""
@@ -153,7 +154,7 @@ class RequestGate:
         """
         stages = Stages(self._clock, parent=self.stages)
         token = _current.set(stages)
-        limit = asyncio.timeout(self._deadline_s)
+        limit = asyncio.timeout(askers.left_s(self._deadline_s))
         try:
             async with limit:
                 await self._ready.wait()

@@ -16,6 +16,7 @@ from connectd.model.cluster import RestartRequest
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status
+from connectd.runtime import askers
 from connectd.runtime.manners import Manners
 from connectd.runtime.requests import RequestFailedError, RequestGate, failing_with, stage
 from connectd.runtime.roles import Roles
@@ -105,11 +106,13 @@ class Restarts:
         connector = request.connector
         async with self._gate.request():
             await self._roles.require_leader()
+            await self._catch_up_unless(lambda: self._is_known(connector))
             self._require(connector, "Unknown connector: {connector}")
             status = self._views.status_of(connector)
             if status is None:
                 raise NotFoundError(f"Status for connector {connector} not found")
             plan = plan_restart(request, status)
+            await self._roles.require_still_leader()
             with (
                 stage(f"writing a restart request for connector {connector} to the config topic"),
                 failing_with(f"Error writing {request} to Kafka"),
@@ -127,6 +130,7 @@ class Restarts:
             NotHereError: another worker is to be asked.
         """
         async with self._gate.request():
+            await self._catch_up_unless(lambda: self._is_known(connector))
             self._require(connector, self._manners.no_connector_to_restart)
             await self._at_owner(connector, self._worker.restart_connector)
 
@@ -139,8 +143,9 @@ class Restarts:
             NotHereError: another worker is to be asked.
         """
         async with self._gate.request():
+            await self._catch_up_unless(lambda: self._is_known(task))
             self._require(task.connector, self._manners.no_connector_to_restart)
-            if task not in self._configs.snapshot().tasks(task.connector):
+            if not self._is_known(task):
                 raise NotFoundError(self._manners.no_task_to_restart.format(task=task))
             await self._at_owner(task, self._worker.restart_task)
 
@@ -150,6 +155,7 @@ class Restarts:
             self._apply_latest()
             await self._roles.require_owner(item)
             self._apply_latest()  # it may have become ours this very moment
+            await askers.require_wanted()
             try:
                 await restart(item)
                 return
@@ -157,8 +163,23 @@ class Restarts:
                 if not self._roles.is_rebalancing:
                     raise
 
+    async def _catch_up_unless(self, is_known: Callable[[], bool]) -> None:
+        """What is not known here may have been written by another worker this very moment."""
+        if not is_known():
+            with (
+                stage("reading to the end of the config topic"),
+                failing_with("Failed to read the config topic to its end"),
+            ):
+                await self._configs.refresh()
+
+    def _is_known(self, item: str | ConnectorTaskId) -> bool:
+        snapshot = self._configs.snapshot()
+        if isinstance(item, ConnectorTaskId):
+            return item in snapshot.tasks(item.connector)
+        return item in snapshot.connectors
+
     def _require(self, connector: str, text: str) -> None:
-        if connector not in self._configs.snapshot().connectors:
+        if not self._is_known(connector):
             raise NotFoundError(text.format(connector=connector))
 
     def add(self, request: RestartRequest) -> None:

@@ -53,8 +53,9 @@ class Signature:
 class SessionKeys:
     """Makes, replaces and uses the key.
 
-    Requests are not signed where ``settings`` are None, nor while the group speaks a protocol that
-    does not sign: ``is_agreed`` says whether it does.
+    Requests need no signature where ``settings`` are None, nor while the group speaks a protocol
+    that does not sign: ``is_agreed`` says whether it does. One member that cannot sign is enough
+    for that; the others still sign, since there is a key, and what is signed is checked.
     """
 
     def __init__(
@@ -72,6 +73,11 @@ class SessionKeys:
         self._clock = clock
         self._is_agreed = is_agreed
         self._hidden: SessionKey | None = None
+
+    @property
+    def are_agreed(self) -> bool:
+        """Whether every request between workers has to be signed."""
+        return self._is_agreed()
 
     def rotate_if_due(self, snapshot: ClusterConfigState) -> None:
         """Begin to write a new key if one is due; the leader's tick asks. Never waits."""
@@ -109,27 +115,31 @@ class SessionKeys:
             self._hidden = key
 
     def sign(self, body: bytes) -> Signature | None:
-        """The signature of a request of ours; None: requests are not signed.
+        """The signature of a request of ours; None: it needs none, and can have none.
 
         Raises:
             NoSessionKeyError: there is no key yet.
         """
-        if self._settings is None or not self._is_agreed():
+        if self._settings is None:
+            return None
+        if not self._is_agreed() and self._configs.snapshot().session_key is None:
             return None
         algorithm = self._settings.signature_algorithm
         return Signature(algorithm, base64.b64encode(self._mac(algorithm, body)).decode("ascii"))
 
     def check(self, signature: Signature | None, body: bytes) -> None:
-        """Let only requests of this cluster's workers pass; all of them where none is signed.
+        """Let only requests of this cluster's workers pass; unsigned ones where none need be.
 
         Raises:
             ConfigError: there is no signature, or none that could be understood.
             NoSessionKeyError: there is no key yet.
             InvalidSignatureError: it was not made with the cluster's key.
         """
-        if self._settings is None or not self._is_agreed():
+        if self._settings is None:
             return
         if signature is None:
+            if not self._is_agreed():
+                return
             raise ConfigError("Internal request missing required signature")
         claimed = _understood(signature)
         if signature.algorithm not in self._settings.verification_algorithms:

@@ -3,10 +3,11 @@
 The boundary at which a failing task is caught: whatever its runner raises becomes the status FAILED
 with its trace, and the worker goes on. Made and stopped by the supervisor of its connector.
 
-A runner that ends with a ``TopicGoneError`` is followed by another one, from the last position: a
-topic that is deleted comes back when the broker, or the connector's rules, create it. The task is
-RUNNING meanwhile; it fails when that has not helped a few times in a row. So is one whose process
-is lost (``cores``), as often as that happens: it waits for the next process, RESTARTING.
+A runner that ends with a ``SendAgainError`` is followed by another one, from the last position: it
+gets another producer when its own was lost, and a topic that is deleted comes back when the broker,
+or the connector's rules, create it. The task is RUNNING meanwhile; it fails when a topic has not
+come back a few times in a row. So is a runner whose process is lost (``cores``), as often as that
+happens: it waits for the next process, RESTARTING.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ import structlog
 
 from connectd.aio.backoff import Backoff
 from connectd.aio.jobs import JobGroup, run_unless
-from connectd.errors import InvariantError, TaskProcessLostError, TopicGoneError
+from connectd.errors import (
+    InvariantError,
+    SendAgainError,
+    TaskProcessLostError,
+    TopicGoneError,
+)
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
@@ -31,7 +37,7 @@ from connectd.runtime.task_runner import OnEvent, TaskRunner
 _log = structlog.get_logger(__name__)
 
 REWINDS_MAX: Final = 5
-"""Runners in a row that may end with a vanished topic, each soon after the one before."""
+"""Runners in a row that may end so, each soon after the one before, when a topic has vanished."""
 
 REWIND_STEADY_S: Final = 60.0
 """A runner that lives as long as that has begun anew."""
@@ -89,10 +95,10 @@ class TaskLife:
                 try:
                     await self._live_once()
                     break
-                except TopicGoneError as error:
+                except SendAgainError as error:
                     lived_s = asyncio.get_running_loop().time() - begun_s
                     self._rewinds = 1 if lived_s >= REWIND_STEADY_S else self._rewinds + 1
-                    if self._rewinds > REWINDS_MAX:
+                    if self._rewinds > REWINDS_MAX and isinstance(error, TopicGoneError):
                         raise
                     await self._before_rewind(error)
                 except TaskProcessLostError as error:
@@ -119,13 +125,12 @@ class TaskLife:
             with containment.contained(f"running task {self.name}"):
                 await runner.run()
 
-    async def _before_rewind(self, error: TopicGoneError) -> None:
+    async def _before_rewind(self, error: SendAgainError) -> None:
         wait_s = _REWIND.wait_s(self._rewinds)
         _log.warning(
-            "a topic has vanished: going back to the last position",
+            "records were not delivered: going back to the last position",
             error=str(error),
             attempt=self._rewinds,
-            attempts_max=REWINDS_MAX,
             wait_s=round(wait_s, 1),
         )
         await run_unless(asyncio.sleep(wait_s), self._stop_wanted.wait())

@@ -6,16 +6,22 @@ The shapes are Kafka Connect's (spec kafka-connect A.2); how they look as JSON i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from connectd.errors import NotFoundError
+import structlog
+
+from connectd.errors import NotFoundError, RetriableError
 from connectd.model.cluster import ClusterConfigState, Config
 from connectd.model.ids import ConnectorTaskId
+from connectd.model.states import State
 from connectd.model.status import Status, TopicStatus
 from connectd.runtime.requests import RequestGate
 from connectd.runtime.statuses import StatusReporter
 from connectd.stores import protocols
+
+_log = structlog.get_logger(__name__)
 
 ConnectorType = Callable[[str], str]
 """``source``, ``sink`` or ``unknown``, by ``connector.class``; never raises."""
@@ -105,10 +111,28 @@ class Views:
         kind = "unknown" if config is None else self._type_of(config)
         return ConnectorStatusInfo(connector, status, tuple(tasks), kind)
 
+    def workers_of(self, connector: str) -> frozenset[str]:
+        """The ids of the workers that run a connector or its tasks, by the last statuses."""
+        status = self.status_of(connector)
+        if status is None:
+            return frozenset()
+        parts = (status.connector, *(each for _, each in status.tasks))
+        return frozenset(each.worker_id for each in parts if each.state is not State.UNASSIGNED)
+
     def _type_of(self, config: Config) -> str:
         return self._connector_type(config.get("connector.class", ""))
 
     # -- requests -------------------------------------------------------------------------------
+
+    async def catch_up(self, limit_s: float) -> None:
+        """See what other workers have written by now, as far as the broker tells it in time."""
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._configs.refresh()
+        except (TimeoutError, RetriableError) as error:
+            _log.warning(
+                "answers may be behind: config topic not read to its end", error=str(error)
+            )
 
     async def connectors(self) -> tuple[str, ...]:
         """Names, sorted."""

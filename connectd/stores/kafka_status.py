@@ -16,7 +16,13 @@ from dataclasses import dataclass
 import structlog
 
 from connectd.aio.clock import Clock
-from connectd.errors import BrokerUnavailableError, ConnectdError, ProduceError, WorkerError
+from connectd.errors import (
+    BrokerUnavailableError,
+    ConnectdError,
+    ProduceError,
+    ProducerLostError,
+    WorkerError,
+)
 from connectd.kafka.page import SendResult
 from connectd.kafka.tailing import LogRecord
 from connectd.model.ids import ConnectorTaskId
@@ -196,7 +202,7 @@ class KafkaStatusStore(KafkaStore):
             error = refused.get(key, result.error)
             if error is None and not is_more_refused:
                 continue
-            if error is not None and not isinstance(error, ProduceError):
+            if error is not None and not isinstance(error, ProduceError | ProducerLostError):
                 _log.error("status topic: record refused", key=key.decode(), error=str(error))
             elif key not in self._wanted and self._may_repeat(write):
                 self._wanted[key] = write

@@ -13,7 +13,7 @@ from connectd.configdef import values
 from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
-from connectd.model import java_floats, java_text, java_types, logical
+from connectd.model import java_floats, java_text, java_types, logical, text_marks
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType, Struct
 from connectd.transforms import declared, derived, expected, java_numbers
@@ -146,12 +146,14 @@ class Cast:
 class CastKey(Cast):
     """``Cast$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class CastValue(Cast):
     """``Cast$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 
@@ -179,6 +181,8 @@ def cast(value: object, kind: SchemaType, schema: Schema | None = None) -> objec
             f"Cast transformation does not support casting from {found.name}; supported types are "
             f"{_listed(_INPUTS)}"
         )
+    if isinstance(value, str) and kind is not SchemaType.STRING:
+        text_marks.read(value)
     if schema is not None and kind is not SchemaType.STRING and not isinstance(value, Decimal):
         value = logical.to_stored(schema, value)
     try:

@@ -25,7 +25,7 @@ from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigKey, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.errors import ConfigError, TransformError
-from connectd.model import java_regex, java_text
+from connectd.model import java_regex, java_text, text_marks
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Schema, Struct, or_default
 from connectd.transforms import declared
@@ -38,6 +38,8 @@ _REFUSED_CHARACTER: Final = re.compile(r"[^a-zA-Z0-9._-]")
 
 class ContentRouter:
     """The topic by the content of a field."""
+
+    ignores_texts = True
 
     def __init__(self, settings: ParsedConfig) -> None:
         self._field = _FieldText(settings)
@@ -100,6 +102,8 @@ class ContentRouter:
 class FieldValueMatches:
     """The whole text of a field matches a regular expression; a missing one does not."""
 
+    ignores_texts = True
+
     def __init__(self, settings: ParsedConfig) -> None:
         self._field = _FieldText(settings)
         self._pattern = java_regex.compiled(settings.string("pattern"))
@@ -153,8 +157,10 @@ class _FieldText:
             schema, found = _member(schema, found, name)
             if found is None:
                 return None
-        if found is None or isinstance(found, str):
-            return found
+        if found is None:
+            return None
+        if isinstance(found, str):
+            return text_marks.read(found)
         if isinstance(found, bytes | list | dict | Struct):
             raise TransformError(
                 f"{self} is a {type(found).__name__}, expected a text, a number or a boolean; name "
@@ -165,7 +171,7 @@ class _FieldText:
 
 def _member(schema: Schema | None, value: object, name: str) -> tuple[Schema | None, object]:
     """One step of a path: the member of that name with its schema; null where there is none."""
-    if isinstance(value, str) and value.startswith("{"):
+    if isinstance(value, str) and text_marks.read(value).startswith("{"):
         schema, value = None, _parsed(value)
     if isinstance(value, Struct):
         field = value.schema.field(name)

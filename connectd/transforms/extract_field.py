@@ -81,12 +81,14 @@ class ExtractField:
 class ExtractFieldKey(ExtractField):
     """``ExtractField$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class ExtractFieldValue(ExtractField):
     """``ExtractField$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

@@ -20,6 +20,8 @@ Header = tuple[str, Schema | None, object]
 class DropHeaders:
     """Takes headers of certain names away, all of each."""
 
+    ignores_texts = True
+
     def __init__(self, settings: ParsedConfig) -> None:
         self._names = frozenset(settings.strings("headers"))
 
@@ -36,6 +38,8 @@ class DropHeaders:
 
 class InsertHeader:
     """Appends one header with a fixed value, whose type is read from its text (spec E.4)."""
+
+    ignores_texts = True
 
     def __init__(self, settings: ParsedConfig) -> None:
         schema, value = literals.parse(settings.string("value.literal"))
@@ -115,12 +119,14 @@ class HeaderFrom:
 class HeaderFromKey(HeaderFrom):
     """``HeaderFrom$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class HeaderFromValue(HeaderFrom):
     """``HeaderFrom$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

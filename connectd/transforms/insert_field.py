@@ -117,12 +117,14 @@ class InsertField:
 class InsertFieldKey(InsertField):
     """``InsertField$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class InsertFieldValue(InsertField):
     """``InsertField$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

@@ -60,12 +60,14 @@ class MaskField:
 class MaskFieldKey(MaskField):
     """``MaskField$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class MaskFieldValue(MaskField):
     """``MaskField$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

@@ -18,6 +18,8 @@ _TOPICS_KEPT_MAX: Final = 1000
 class HasHeaderKey:
     """The record has a header of that name."""
 
+    ignores_texts = True
+
     def __init__(self, settings: ParsedConfig) -> None:
         self._name = settings.string("name")
 
@@ -34,6 +36,8 @@ class HasHeaderKey:
 class RecordIsTombstone:
     """The record has no value."""
 
+    ignores_texts = True
+
     def __init__(self, settings: ParsedConfig) -> None:
         """Nothing is to be set."""
 
@@ -49,6 +53,8 @@ class RecordIsTombstone:
 
 class TopicNameMatches:
     """The whole name of the record's topic matches a regular expression."""
+
+    ignores_texts = True
 
     def __init__(self, settings: ParsedConfig) -> None:
         self._pattern = java_regex.compiled(settings.string("pattern"))

@@ -90,12 +90,14 @@ class ReplaceField:
 class ReplaceFieldKey(ReplaceField):
     """``ReplaceField$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class ReplaceFieldValue(ReplaceField):
     """``ReplaceField$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

@@ -20,6 +20,8 @@ _ROUTES_KEPT_MAX: Final = 1000
 class RegexRouter:
     """A topic whose whole name matches gets another one, built from its groups."""
 
+    ignores_texts = True
+
     def __init__(self, settings: ParsedConfig) -> None:
         self._regex = java_regex.compiled(settings.string("regex"))
         self._replacement = settings.string("replacement")
@@ -53,6 +55,8 @@ class RegexRouter:
 class TimestampRouter:
     """The topic gets the record's timestamp into its name."""
 
+    ignores_texts = True
+
     def __init__(self, settings: ParsedConfig) -> None:
         self._topic_format = settings.string("topic.format")
         self._pattern = settings.string("timestamp.format")
@@ -83,6 +87,8 @@ class TimestampRouter:
 
 class Filter:
     """Drops every record that it sees; useful with a predicate."""
+
+    ignores_texts = True
 
     def __init__(self, settings: ParsedConfig) -> None:
         """Nothing is to be set."""

@@ -53,12 +53,14 @@ class SetSchemaMetadata:
 class SetSchemaMetadataKey(SetSchemaMetadata):
     """``SetSchemaMetadata$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class SetSchemaMetadataValue(SetSchemaMetadata):
     """``SetSchemaMetadata$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

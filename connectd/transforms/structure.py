@@ -105,12 +105,14 @@ class Flatten:
 class FlattenKey(Flatten):
     """``Flatten$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class FlattenValue(Flatten):
     """``Flatten$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 
@@ -143,17 +145,21 @@ class HoistField:
 class HoistFieldKey(HoistField):
     """``HoistField$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class HoistFieldValue(HoistField):
     """``HoistField$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 
 class ValueToKey:
     """Fields of the value become the key."""
+
+    ignores_texts = True
 
     def __init__(self, settings: ParsedConfig) -> None:
         self._fields = tuple(dict.fromkeys(settings.strings("fields")))

@@ -16,7 +16,7 @@ from connectd.configdef.definition import ConfigDef, ConfigType
 from connectd.configdef.parsing import ParsedConfig
 from connectd.configdef.values import invalid_value
 from connectd.errors import ConfigError, TransformError
-from connectd.model import java_types, logical
+from connectd.model import java_types, logical, text_marks
 from connectd.model.date_format import DateFormat, DateFormatError, DateRangeError
 from connectd.model.record import SourceRecord
 from connectd.model.schema import Field, Schema, SchemaType
@@ -151,7 +151,7 @@ class TimestampConverter:
                 "TimestampConverter found a string timestamp; set 'format' to say how to read it"
             )
         try:
-            return self._format.parse(text)
+            return self._format.parse(text_marks.read(text))
         except DateRangeError as error:
             raise TransformError(f"Could not parse timestamp: value ({text}): {error}") from None
         except DateFormatError:
@@ -178,12 +178,14 @@ class TimestampConverter:
 class TimestampConverterKey(TimestampConverter):
     """``TimestampConverter$Key``."""
 
+    ignores_texts = True
     side = Side.KEY
 
 
 class TimestampConverterValue(TimestampConverter):
     """``TimestampConverter$Value``."""
 
+    ignores_texts = True
     side = Side.VALUE
 
 

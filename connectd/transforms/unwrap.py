@@ -25,8 +25,7 @@ Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from connectd.configdef import validators
 from connectd.configdef.definition import ConfigDef, ConfigType
@@ -158,8 +157,7 @@ class UnwrapDynamoDb:
         return name, schema, unwrap_schema.shaped(schema, fact)
 
 
-@dataclass(frozen=True)
-class _Envelope:
+class _Envelope(NamedTuple):
     """What is read of one; ``value`` and ``source`` are structs or maps."""
 
     value: object
@@ -171,19 +169,21 @@ class _Envelope:
     @classmethod
     def of(cls, value: object) -> _Envelope | None:
         """The envelope that a value is, or None."""
-        document, operation = _member(value, "document"), _member(value, "op")
-        source, old = _member(value, "source"), _member(value, "old_document")
-        is_envelope = (
-            isinstance(document, str)
-            and isinstance(operation, str)
-            and operation in _OPERATIONS
-            and isinstance(source, Struct | dict)
-        )
-        if not is_envelope:
+        if isinstance(value, Struct):
+            members = dict(zip(value.schema.names, value.values, strict=True))
+        elif isinstance(value, dict):
+            members = value
+        else:
             return None
-        return cls(
-            value, source, str(document), old if isinstance(old, str) else None, operation == "d"
-        )
+        document, operation = members.get("document"), members.get("op")
+        source, old = members.get("source"), members.get("old_document")
+        if (
+            not isinstance(document, str)
+            or operation not in _OPERATIONS
+            or not isinstance(source, Struct | dict)
+        ):
+            return None
+        return cls(value, source, document, old if isinstance(old, str) else None, operation == "d")
 
     def fact(self, path: tuple[str, ...]) -> object:
         """What the envelope says there; null where it says nothing."""

@@ -58,6 +58,7 @@ class _TypedReader:
             "m": self._members,
             "l": lambda values: [self._value(value) for value in _list(values)],
         }
+        self._texts = frozenset("sn" if number is _text else "s")
 
     def __call__(self, text: str) -> dict[str, object]:
         try:
@@ -67,14 +68,16 @@ class _TypedReader:
                 error, "a typed document; document.format=plain is for connectors that write plain"
             ) from error
 
-    def _members(self, members: dict[str, dict[str, Any]]) -> dict[str, object]:
-        by_letter = self._by_letter
-        found: dict[str, object] = {}
+    def _members(self, members: dict[str, Any]) -> dict[str, object]:
+        """The values in the place of what was parsed, which is used up: each attribute pays."""
+        by_letter, texts = self._by_letter, self._texts
         for name, value in members.items():
-            ((letter, content),) = value.items()
-            is_text = letter == "s" and type(content) is str  # as most attributes are
-            found[name] = content if is_text else by_letter[letter](content)
-        return found
+            letter, content = value.popitem()
+            if value:
+                raise ValueError
+            is_text = letter in texts and type(content) is str  # as most attributes are
+            members[name] = content if is_text else by_letter[letter](content)
+        return members
 
     def _value(self, value: dict[str, Any]) -> object:
         ((letter, content),) = value.items()

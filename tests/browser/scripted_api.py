@@ -64,6 +64,7 @@ class ScriptedApi:
         self.change_status = 204
         self.is_away = False
         self.reasons_not_ready: list[str] = []
+        self.unanswered: list[dict[str, str]] = []
         self._page = page
 
     def add(
@@ -121,7 +122,9 @@ class ScriptedApi:
         elif path == "/connectors":
             _fulfill(route, {name: self._entry(name) for name in self.connectors})
         else:
-            _fulfill(route, {"tables": self.tables[unquote(path.split("/")[3])]})
+            rows = self.tables[unquote(path.split("/")[3])]
+            missing = {"unanswered": self.unanswered} if self.unanswered else {}
+            _fulfill(route, {"tables": rows, **missing})
 
     def _entry(self, name: str) -> dict[str, Any]:
         config = {"connector.class": "connectd.DynamoDBSource"}

@@ -451,6 +451,21 @@ def test_a_worker_that_is_not_ready_says_why_until_it_is(
     expect(not_ready).to_be_hidden()
 
 
+def test_tables_that_another_worker_did_not_show_are_missed_in_words(
+    dashboard: Dashboard, api: ScriptedApi
+) -> None:
+    api.add("c", table("t"))
+    api.add("d")
+    api.unanswered = [{"url": "http://w2:8083/", "reason": "no answer within 5 s"}]
+    api.open(dashboard)
+    words = "Tables of other workers are missing here: http://w2:8083/ (no answer within 5 s)."
+    expect(dashboard.page.locator("#unanswered")).to_have_text(words)
+    expect(dashboard.row("t")).to_be_visible()
+    api.unanswered = []
+    dashboard.refresh()
+    expect(dashboard.page.locator("#unanswered")).to_be_hidden()
+
+
 def test_a_change_is_seen_at_once(dashboard: Dashboard, api: ScriptedApi) -> None:
     api.add("c", state="PAUSED", tasks=("PAUSED",))
     api.open(dashboard)
@@ -463,7 +478,7 @@ def test_a_change_is_seen_at_once(dashboard: Dashboard, api: ScriptedApi) -> Non
 def test_an_empty_worker_says_so(dashboard: Dashboard, api: ScriptedApi) -> None:
     api.open(dashboard)
     expect(dashboard.page.locator("#connectors-empty")).to_contain_text("There is no connector.")
-    expect(dashboard.page.locator("#tables-empty")).to_contain_text("No connector of this worker")
+    expect(dashboard.page.locator("#tables-empty")).to_contain_text("No connector shows a table")
 
 
 DURATIONS = {

@@ -12,8 +12,8 @@ BY_SUBJECT: Final = {
     "Not there yet": (
         "Sink connectors and exactly-once delivery.",
         "Plugins are Python classes: jars are not loaded, and `plugin.path` has no effect.",
-        "A worker logs in to its group by PLAIN or SCRAM, or by its certificate; with OAUTHBEARER "
-        "or GSSAPI it does not start.",
+        "A worker logs in to its group by PLAIN, SCRAM or OAUTHBEARER (`oidc` with a client's "
+        "secret), or by its certificate; with GSSAPI it does not start.",
     ),
     "Several workers": (
         "A worker that hears nothing from the group's coordinator stops its tasks after two thirds "
@@ -25,6 +25,19 @@ BY_SUBJECT: Final = {
         "While the group rebalances, requests that need the leader or an owner wait for its end, "
         "within their 90 s; where Java's answer 409 for stale configuration, these wait too. "
         "Questions are answered at once.",
+        "A worker that is a member again under another id, at the same URL, gets back at once what "
+        "it had; Java's leader lets it wait for `scheduled.rebalance.max.delay.ms`.",
+        "A request that was passed on is given up as soon as another worker is to be asked, and "
+        "is done there if it may be done twice (GET, PUT, restarts) or was never sent; otherwise "
+        "the answer is 500, as for any worker that does not answer. Java's waits for the one that "
+        "it has asked.",
+        "A write that the worker which passed it on has given up, or whose 90 s are over, is not "
+        "made any more; Java's leader that was frozen makes it when it wakes.",
+        "A worker that has passed on a change reads the config topic to its end before it answers: "
+        "who looks there next sees it.",
+        "With Basic authentication, `connect.protocol` has to be `sessioned`; where a member of "
+        "the group makes it fall back, requests between workers need a signature or a login. "
+        "Java's takes task sets from anybody then.",
         "When a group falls back to `connect.protocol=eager`, the first round shares out nothing, "
         "so that nothing runs twice.",
     ),

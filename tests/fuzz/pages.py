@@ -35,7 +35,17 @@ from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
 from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.connectors.dynamodb.tiers import Tier
 from connectd.errors import ConvertError
-from connectd.model.record import ConverterSpec, EncodedRecord
+from connectd.model import text_marks
+from connectd.model.record import (
+    Conversion,
+    ConverterSpec,
+    EncodedPage,
+    EncodedRecord,
+    RoutedRecord,
+    SourceRecord,
+)
+from connectd.model.schema import Struct
+from connectd.model.text_marks import TextForm
 from tests.fuzz.damage import damaged
 from tests.fuzz.exact_memory import ExactMemory
 from tests.kit.random_items import ItemMaker
@@ -61,7 +71,10 @@ _KEYS: Final[tuple[tuple[tuple[str, Any], ...], ...]] = (
 _IDENTITIES: Final = (None, b'{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"}', b"[]")
 
 Outcome = list[EncodedRecord] | str
-Encode = Callable[[TablePlan], Outcome]
+Encode = Callable[[TablePlan, TextForm | None], Outcome]
+"""A page as bytes: as the direct path has it, or by specimens for converters with that form."""
+
+_FORMS: Final = (None, None, *TextForm)
 
 
 @dataclass(frozen=True)
@@ -158,11 +171,12 @@ class Fuzzer:
         )
 
     def _compare(self, plan: TablePlan, encode: Encode, texts: Sequence[bytes]) -> None:
-        portable, compiled = encode(plan), encode(self._compiled[id(plan)])
+        form = self._random.choice(_FORMS)
+        portable, compiled = encode(plan, form), encode(self._compiled[id(plan)], form)
         self.counts["refused" if isinstance(portable, str) else "written"] += 1
         if portable != compiled:
             raise DifferenceError(
-                f"{plan.envelope}, {plan.key_schema}: {texts!r}", portable, compiled
+                f"{plan.envelope}, {plan.key_schema}, {form}: {texts!r}", portable, compiled
             )
 
 
@@ -171,31 +185,53 @@ def _schema(key: tuple[tuple[str, Any], ...]) -> KeySchema:
 
 
 def _scan(items: Sequence[Raw]) -> Encode:
-    return lambda plan: _outcome(ScanPayload(plan, _INFO, items))
+    return lambda plan, form: _outcome(ScanPayload(plan, _INFO, items), form)
 
 
 def _scan_of(body: bytes) -> Encode:
-    def encode(plan: TablePlan) -> Outcome:
+    def encode(plan: TablePlan, form: TextForm | None) -> Outcome:
         try:
             items = decode.decode_scan_page(body).items
         except ConvertError as error:
             return str(error)
-        return _outcome(ScanPayload(plan, _INFO, items))
+        return _outcome(ScanPayload(plan, _INFO, items), form)
 
     return encode
 
 
 def _stream(records: Sequence[StreamRecord]) -> Encode:
-    return lambda plan: _outcome(StreamPayload(plan, _INFO, records))
+    return lambda plan, form: _outcome(StreamPayload(plan, _INFO, records), form)
 
 
-def _outcome(payload: ScanPayload | StreamPayload) -> Outcome:
+def _outcome(payload: ScanPayload | StreamPayload, form: TextForm | None) -> Outcome:
     encode = payload.page_encoder(_SPEC, _SPEC)
     assert encode is not None
     try:
-        return encode().records
+        if form is None:
+            return encode().records
+        page = payload.encoded_by_specimens(Conversion(_Texts(form).routed, form, form))
     except ConvertError as error:
         return str(error)
+    if isinstance(page, EncodedPage):
+        return page.records
+    return [(each.key, each.value) for each in page.records]
+
+
+class _Texts:
+    """Stands in for converters: writes all texts of a key and of a value in one form."""
+
+    def __init__(self, form: TextForm) -> None:
+        self._encode = text_marks.text_encoder(form)
+
+    def routed(self, record: SourceRecord) -> RoutedRecord:
+        key, value = self._written(record.key), self._written(record.value)
+        return RoutedRecord(record.topic, key, value)
+
+    def _written(self, struct: object) -> bytes | None:
+        if not isinstance(struct, Struct):
+            return None
+        texts = (each for each in struct.values if isinstance(each, str))
+        return b"<" + b"|".join(map(self._encode, texts)) + b">"
 
 
 def sanitized(arguments: Sequence[str]) -> int:

@@ -37,7 +37,7 @@ from tests.harness.processes import (
     wait_for,
 )
 
-START_DEADLINE_S = 60.0
+START_DEADLINE_S = 120.0
 METADATA_TIMEOUT_S = 2.0
 
 
@@ -87,7 +87,7 @@ class KafkaBroker(RealPart):
     def start(self) -> None:
         """Start it and wait until it answers a metadata request.
 
-        Raises HarnessError with the broker's log when that takes longer than 60 s.
+        Raises HarnessError with the broker's log when that takes longer than two minutes.
         """
         if self._is_existing:
             self._await_existing()

@@ -2,8 +2,9 @@
 
 ``SecuredBroker`` has the plain listener of every broker of the harness, for those who look after
 it, and one listener for each way in that a worker has to find: ``sasl`` (TLS and a password, PLAIN
-or SCRAM-SHA-512), ``mutual`` (TLS, and the client shows a certificate too) and ``misnamed`` (TLS
-with a certificate of another host). All certificates are made on the spot by one authority.
+or SCRAM-SHA-512), ``token`` (TLS and an unsigned token), ``mutual`` (TLS, and the client shows a
+certificate too) and ``misnamed`` (TLS with a certificate of another host). All certificates are
+made on the spot by one authority.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ USER = "worker"
 PLAIN_PASSWORD = "plain-passw0rd"
 SCRAM_PASSWORD = "scram-passw0rd"
 
-_PROTOCOLS = {"SASL": "SASL_SSL", "MUTUAL": "SSL", "MISNAMED": "SSL"}
+_PROTOCOLS = {"SASL": "SASL_SSL", "TOKEN": "SASL_SSL", "MUTUAL": "SSL", "MISNAMED": "SSL"}
 _LOGIN = "org.apache.kafka.common.security"
 
 
@@ -34,7 +35,8 @@ class SecuredBroker(KafkaBroker):
             raise HarnessError(f"{launch.kind} has no locked listeners; Apache Kafka is needed.")
         home = Path(tempfile.mkdtemp(prefix="connectd-kafka-tls-"))
         ports = dict(zip(_PROTOCOLS, free_ports(len(_PROTOCOLS)), strict=True))
-        self.sasl, self.mutual, self.misnamed = (f"127.0.0.1:{each}" for each in ports.values())
+        addresses = (f"127.0.0.1:{each}" for each in ports.values())
+        self.sasl, self.token, self.mutual, self.misnamed = addresses
         locked = dataclasses.replace(
             launch,
             settings={**launch.settings, **_settings(home)},
@@ -60,7 +62,12 @@ def _settings(home: Path) -> dict[str, str]:
         "ssl.truststore.location": str(trusted),
         "listener.name.mutual.ssl.client.auth": "required",
         "listener.name.misnamed.ssl.keystore.location": str(elsewhere),
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "listener.name.token.sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.token.oauthbearer.sasl.jaas.config": (
+            f"{_LOGIN}.oauthbearer.OAuthBearerLoginModule required "
+            'unsecuredLoginStringClaim_sub="broker";'
+        ),
         f"{of_sasl}.plain.sasl.jaas.config": (
             f'{_LOGIN}.plain.PlainLoginModule required user_{USER}="{PLAIN_PASSWORD}";'
         ),

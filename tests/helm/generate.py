@@ -83,6 +83,28 @@ _PROBE_NUMBERS: Final = (
     "failureThreshold", "terminationGracePeriodSeconds",
 )  # fmt: skip
 _URL_PATH: Final = {"type": "string", "pattern": "^/"}
+_SCALING: Final = {
+    "type": "object",
+    "properties": {
+        "stabilizationWindowSeconds": {"type": "integer", "minimum": 0, "maximum": 3600},
+        "selectPolicy": {"enum": ["Max", "Min", "Disabled"]},
+        "tolerance": {"type": ["number", "string"]},
+        "policies": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "type": {"enum": ["Pods", "Percent"]},
+                    "value": {"type": "integer", "minimum": 1},
+                    "periodSeconds": {"type": "integer", "minimum": 1, "maximum": 1800},
+                },
+                "required": ["type", "value", "periodSeconds"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+}
 _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
     # What the default of a value does not tell.
     "replicaCount": {"type": "integer", "minimum": 0},
@@ -101,6 +123,11 @@ _MORE_PRECISELY: Final[Mapping[str, Mapping[str, Any]]] = {
     "podDisruptionBudget.maxUnavailable": {"type": ["integer", "string"]},
     "autoscaling.minReplicas": {"type": "integer", "minimum": 1},
     "autoscaling.maxReplicas": {"type": "integer", "minimum": 1},
+    "autoscaling.behavior": {
+        "type": "object",
+        "properties": dict.fromkeys(("scaleDown", "scaleUp"), _SCALING),
+        "additionalProperties": False,
+    },
     "spark.conf": {"type": "object", "additionalProperties": _SCALAR},
     "spark.kubernetes.executors": {"type": "integer", "minimum": 1},
     "spark.kubernetes.executorCores": {"type": "integer", "minimum": 1},

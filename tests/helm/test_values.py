@@ -140,7 +140,7 @@ IN_THE_WORKERS_FILE: list[tuple[str, Any, str, str]] = [
 
 SEEN_BELOW = {
     "autoscaling.minReplicas", "autoscaling.maxReplicas",
-    "autoscaling.targetCPUUtilizationPercentage",
+    "autoscaling.targetCPUUtilizationPercentage", "autoscaling.behavior",
     "metrics.prometheusRule.enabled", "metrics.prometheusRule.labels",
     "metrics.dashboard.enabled", "metrics.dashboard.labels",
     "spark.kubernetes.executorPodSpec",
@@ -381,6 +381,23 @@ def test_workers_of_a_release_are_as_many_as_wanted() -> None:
     assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 3)
     assert scaler["metrics"][0]["resource"]["target"]["averageUtilization"] == 60
     assert "replicas" not in objects.one("StatefulSet")["spec"]
+
+
+def test_workers_are_taken_away_one_by_one_and_slower_than_their_tasks_come_back() -> None:
+    scaler = chart.render({"autoscaling": {"enabled": True}}).one("HorizontalPodAutoscaler")
+    down = scaler["spec"]["behavior"]["scaleDown"]
+    (policy,) = down["policies"]
+    delay_ms = WORKER_DEF.key("scheduled.rebalance.max.delay.ms").default
+    assert (policy["type"], policy["value"]) == ("Pods", 1)
+    assert (
+        min(policy["periodSeconds"], down["stabilizationWindowSeconds"])
+        >= 2 * int(str(delay_ms)) / 1000
+    )
+
+    wanted = {"scaleDown": {"selectPolicy": "Disabled", "policies": None}}
+    values = {"enabled": True, "behavior": wanted}
+    scaler = chart.render({"autoscaling": values}).one("HorizontalPodAutoscaler")
+    assert scaler["spec"]["behavior"]["scaleDown"]["selectPolicy"] == "Disabled"
 
 
 def test_the_driver_may_reach_its_executors_where_egress_is_limited() -> None:

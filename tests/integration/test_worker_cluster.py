@@ -7,6 +7,8 @@ from outside, in statuses and in topics.
 from __future__ import annotations
 
 import contextlib
+import re
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,6 +127,10 @@ def test_tasks_are_shared_and_every_worker_answers(pair: Pair) -> None:
         answer(worker, "POST", f"{path}/restart?includeTasks=true")
     pair.wait_shared()
     for worker in workers:
+        shown = answer(worker, "GET", f"/connectd{path}/tables")
+        assert sorted(row["table"] for row in shown["tables"]) == list(TABLES)
+        assert "unanswered" not in shown
+    for worker in workers:
         answer(worker, "PUT", f"{path}/stop")
         pair.rig.wait_states("STOPPED")
         assert "reset" in answer(worker, "DELETE", f"{path}/offsets")["message"]
@@ -206,3 +212,39 @@ def test_a_worker_that_was_frozen_does_not_write_what_others_have_written(pair: 
     assert {table: len(pair.rig.records(table)) for table in TABLES} == counts
     pair.change(31)
     pair.wait_equal()
+
+
+def leader_and_follower(pair: Pair) -> tuple[WorkerProcess, WorkerProcess]:
+    """Who leads, once both say the same of a group at rest."""
+    pattern = r'_(?:epoch|rebalancing) \S+|leader_name="[^"]+"'
+
+    def said(worker: WorkerProcess) -> set[str]:
+        with urllib.request.urlopen(f"{worker.rest_url}/metrics", timeout=30.0) as page:
+            return set(re.findall(pattern, page.read().decode()))
+
+    def agree() -> bool:
+        ours = said(pair.other)
+        return ours == said(pair.rig.worker) and "_rebalancing 0" in ours
+
+    pair.rig.wait(agree, "a group at rest")
+    if f'leader_name="{pair.other.rest_url}/"' in said(pair.other):
+        return pair.other, pair.rig.worker
+    return pair.rig.worker, pair.other
+
+
+def test_a_leader_that_was_frozen_does_not_do_later_what_it_was_asked(pair: Pair) -> None:
+    pair.copy_tables()
+    leader, follower = leader_and_follower(pair)
+    late = {"connector.class": "FileStreamSource", "file": "/dev/null", "topic": pair.rig.prefix}
+    leader.pause()
+    try:
+        given_up = follower.request("POST", "/connectors", {"name": "late", "config": late})
+        assert given_up.status == 500
+        assert "another worker is to be asked by now" in given_up.body["message"]
+        answer(follower, "PATCH", f"{pair.rig.path}/config", {"offset.flush.interval.ms": "200"})
+    finally:
+        leader.resume()
+    pair.rig.wait(lambda: "has given it up" in leader.log_tail(), "the late request")
+    pair.wait_shared()
+    for worker in (leader, follower):
+        assert answer(worker, "GET", "/connectors") == [pair.rig.name]

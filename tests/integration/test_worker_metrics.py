@@ -21,6 +21,9 @@ from tests.integration.worker_rig import DEADLINE_S, Rig, prefix_of
 
 pytestmark = pytest.mark.kafka("exact", "control")
 
+RIDES_OVER = {"session.timeout.ms": "300000"}
+"""An outage of the brokers ends no task, or what has been counted would begin anew with it."""
+
 HELD_AFTER = 3
 """Pages of one item; then the scan is throttled until somebody lifts that."""
 
@@ -28,7 +31,7 @@ HELD_AFTER = 3
 @pytest.fixture(scope="module")
 def rig(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     home = tmp_path_factory.mktemp("worker")
-    with Rig(kafka_broker, prefix_of(__name__), home) as rig:
+    with Rig(kafka_broker, prefix_of(__name__), home, properties=RIDES_OVER) as rig:
         rig.create_table("followed", items=4)
         rig.create_table("held", items=40)
         rig.control.inject(

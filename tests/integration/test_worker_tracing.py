@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,14 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.harness.kafka import KafkaBroker
 from tests.integration.worker_rig import Rig
+from tests.kit.local_http import LocalHttp, Quiet
 
 pytestmark = pytest.mark.kafka
 
 TOKEN = "t0ken-for-the-collector"
 
 
-class Collector:
+class Collector(LocalHttp):
     """Takes spans over OTLP/HTTP and keeps them."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Collector:
         self.tokens: set[str | None] = set()
         collector = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 collector._take(self.path, self.headers.get("api-key"), body)
@@ -36,21 +36,7 @@ class Collector:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Collector:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def _take(self, path: str, token: str | None, body: bytes) -> None:
         assert path == "/v1/traces"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,10 +47,13 @@ class AsgiClient:
         target: str,
         content: object = None,
         headers: Mapping[str, str | None] | None = None,
+        *,
+        hung_up: asyncio.Event | None = None,
     ) -> Answer:
         """Send a request; ``target`` is path and query as on the wire.
 
-        A header of None is not sent, whatever would be sent otherwise.
+        A header of None is not sent, whatever would be sent otherwise. ``hung_up``: set as soon as
+        the client does not wait for the answer any more.
         """
         body = b""
         wanted: dict[str, str | None] = {"host": self._host, **(headers or {})}
@@ -74,15 +78,19 @@ class AsgiClient:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 8083),
         }
-        return await self._call(scope, body)
+        return await self._call(scope, body, hung_up or asyncio.Event())
 
-    async def _call(self, scope: dict[str, Any], body: bytes) -> Answer:
+    async def _call(self, scope: dict[str, Any], body: bytes, hung_up: asyncio.Event) -> Answer:
         status = 0
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
         headers: dict[str, str] = {}
         received = b""
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
+            if messages and not hung_up.is_set():
+                return messages.pop()
+            await hung_up.wait()
+            return {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:
             nonlocal status, received

@@ -17,10 +17,12 @@ from urllib.parse import urlsplit
 
 from connectd.aio.clock import LoopClock
 from connectd.configdef.worker import GroupSettings
+from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.group.member import GroupMember
 from connectd.runtime.peers import PeerAnswer, PeerError, Peers
 from connectd.stores.memory import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore
+from tests.kit.asgi_client import Answer
 from tests.kit.control_plane import WALL_ANCHOR_S, Options, Plane, control_plane
 from tests.kit.fake_group import FakeGroup, FakeSession
 
@@ -51,9 +53,13 @@ class ConfigLogs:
 
 
 class _View(MemoryConfigStore):
+    """``lags``: what others write is seen by whoever reads to the end, and not before."""
+
     def __init__(self, logs: ConfigLogs) -> None:
         super().__init__()
+        self.lags = False
         self._logs = logs
+        self._unread = list[tuple[str, bytes | None]]()
         super()._append(*logs.records)
         logs.views.append(self)
 
@@ -64,7 +70,26 @@ class _View(MemoryConfigStore):
 
     def read(self, *records: tuple[str, bytes | None]) -> None:
         """What every reader does."""
+        self._unread += records
+        if not self.lags:
+            self._catch_up()
+
+    async def refresh(self) -> ClusterConfigState:
+        self._catch_up()
+        return await super().refresh()
+
+    def _catch_up(self) -> None:
+        records, self._unread = self._unread, []
         super()._append(*records)
+
+
+class SuspendableClock(LoopClock):
+    """Of a machine that can sleep: ``slept_s`` is what only ``boot_s`` has counted."""
+
+    slept_s = 0.0
+
+    def boot_s(self) -> float:
+        return self.monotonic() + self.slept_s
 
 
 @dataclass
@@ -76,6 +101,7 @@ class Worker:
     member: GroupMember
     session: FakeSession
     life: AsyncExitStack
+    clock: SuspendableClock
 
     def running(self) -> set[ConnectorTaskId]:
         """The tasks that live on it."""
@@ -94,6 +120,9 @@ class Cluster:
     statuses: MemoryStatusStore = field(default_factory=MemoryStatusStore)
     workers: dict[str, Worker] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    away: set[str] = field(default_factory=set)
+    questions: set[asyncio.Future[Answer]] = field(default_factory=set)
+    instead: Peers | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -106,42 +135,59 @@ class Cluster:
     ) -> None:
         for name in list(self.workers):
             await self.stop(name)
+        await asyncio.gather(*self.questions)
 
     async def start(
-        self, name: str, *, settings: GroupSettings | None = None, peers: Peers | None = None
+        self,
+        name: str,
+        *,
+        settings: GroupSettings | None = None,
+        peers: Peers | None = None,
+        configs: ConfigLogs | None = None,
     ) -> Worker:
         """Add a worker; it may take a while until the group is at rest again."""
-        session, configs = self.group.session(), self.configs.view()
+        session, view = self.group.session(), (configs or self.configs).view()
+        clock = SuspendableClock(wall_anchor_s=WALL_ANCHOR_S)
         member = GroupMember(
             f"http://{name}:8083/",
             session=session,
-            configs=configs,
+            configs=view,
             offsets=self.offsets,
-            clock=LoopClock(wall_anchor_s=WALL_ANCHOR_S),
+            clock=clock,
             settings=settings or self.settings,
         )
         life = AsyncExitStack()
         options = replace(
             self.options,
-            stores=(configs, self.offsets, self.statuses),
+            stores=(view, self.offsets, self.statuses),
             membership=member,
             peers=peers or self,
         )
         plane = await life.enter_async_context(control_plane(options))
-        worker = self.workers[name] = Worker(name, plane, member, session, life)
+        worker = self.workers[name] = Worker(name, plane, member, session, life, clock)
         return worker
 
     async def ask(
         self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> PeerAnswer:
-        """How workers ask each other (``runtime.peers.Peers``)."""
+        """How workers ask each other (``runtime.peers.Peers``): nobody answers who is ``away``."""
+        if self.instead is not None:
+            return await self.instead.ask(method, url, body=body, headers=headers)
         parts = urlsplit(url)
         worker = self.workers.get(parts.hostname or "")
-        if worker is None:
+        if worker is None or parts.hostname in self.away:
             raise PeerError(f"{url}: nobody is there")
         self.asked.append(f"{method} {url}")
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        answer = await worker.plane.client.request(method, target, body, headers)
+        hung_up = asyncio.Event()
+        question = asyncio.ensure_future(
+            worker.plane.client.request(method, target, body, headers, hung_up=hung_up)
+        )
+        self.questions.add(question)  # it goes on where it was asked, whoever gives up here
+        try:
+            answer = await asyncio.shield(question)
+        finally:
+            hung_up.set()
         return PeerAnswer(answer.status, answer.body)
 
     async def stop(self, name: str) -> None:

@@ -118,10 +118,11 @@ class FakeGroup:
         for member in self.members.values():
             if member.syncs is not None and not member.syncs.done():
                 member.syncs.set_exception(RebalanceUnderWayError("it rebalances"))
-        asyncio.get_running_loop().call_later(self.rebalance_s, self._give_up_the_slow)
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.rebalance_s, self._give_up_the_slow, self.generation)
 
-    def _give_up_the_slow(self) -> None:
-        if self.is_preparing:
+    def _give_up_the_slow(self, generation: int) -> None:
+        if self.is_preparing and self.generation == generation:
             for member_id in [name for name, each in self.members.items() if each.waits is None]:
                 self._remove(member_id)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import threading
 from collections import deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
+
+from tests.kit.local_http import LocalHttp, Quiet
 
 DROP: Final = 0
 NOTHING: Final = 204
@@ -30,7 +31,7 @@ _MESSAGES: Final = {
 }
 
 
-class ScriptedRegistry:
+class ScriptedRegistry(LocalHttp):
     """See the module's docstring. A context manager; ``requests`` are method and path."""
 
     def __init__(
@@ -50,7 +51,7 @@ class ScriptedRegistry:
             self._authorization = f"Basic {base64.b64encode(login.encode()).decode()}"
         registry = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 registry._answer(self, None)
 
@@ -58,24 +59,7 @@ class ScriptedRegistry:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 registry._answer(self, json.loads(body))
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  its name
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        scheme = "http" if tls is None else "https"
-        self.url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    def __enter__(self) -> ScriptedRegistry:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler, tls)
 
     def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
         path = urlsplit(handler.path).path

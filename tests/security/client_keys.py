@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.harness.kafka_secured import USER
+from tests.kit.token_issuer import SECRET, TokenIssuer
 
 
 def trust(store: str) -> dict[str, str]:
@@ -31,6 +32,16 @@ def scram(password: str, store: str) -> dict[str, str]:
         **plain(password, store),
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.jaas.config": f'{login} required username="{USER}" password="{password}";',
+    }
+
+
+def token(issuer: TokenIssuer, store: str, secret: str = SECRET) -> dict[str, str]:
+    """SASL/OAUTHBEARER over TLS, with librdkafka's names where Java has a class."""
+    return {
+        "security.protocol": "SASL_SSL",
+        "ssl.endpoint.identification.algorithm": "https",
+        **issuer.settings(secret),
+        **trust(store),
     }
 
 

@@ -7,7 +7,7 @@ certificate must be told in words, soon, and without any of the secrets that wen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,9 @@ from tests.harness.kafka_secured import PLAIN_PASSWORD, SCRAM_PASSWORD, SecuredB
 from tests.harness.worker import WorkerProcess
 from tests.integration.worker_rig import Rig
 from tests.kit import certificates
-from tests.security.client_keys import plain, prefixed, scram, trust
+from tests.kit.token_issuer import SECRET as TOKEN_SECRET
+from tests.kit.token_issuer import TokenIssuer
+from tests.security.client_keys import plain, prefixed, scram, token, trust
 
 pytestmark = pytest.mark.kafka("exact", "control")
 
@@ -57,6 +59,13 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
+@pytest.fixture
+def issuer() -> Iterator[TokenIssuer]:
+    """Gives tokens that the broker takes."""
+    with TokenIssuer() as found:
+        yield found
+
+
 def assert_copies_a_table(rig: Rig, **keys: str) -> None:
     """Scan and stream arrive, and nothing that went in as a secret shows."""
     rig.create_table("t", items=5)
@@ -91,6 +100,26 @@ def test_passwords_of_both_mechanisms_and_an_admin_client_of_its_own(
                 "topic.creation.default.replication.factor": "1",
             },
         )
+
+
+def test_tokens_of_an_issuer(
+    secured_broker: SecuredBroker,
+    files: Files,
+    issuer: TokenIssuer,
+    kafka_prefix: str,
+    tmp_path: Path,
+) -> None:
+    keys = token(issuer, files.trusted)
+    properties = {
+        "bootstrap.servers": secured_broker.token,
+        **keys,
+        **prefixed("producer.", keys),
+        **prefixed("admin.", keys),
+    }
+    with Rig(secured_broker, kafka_prefix, tmp_path, properties=properties) as rig:
+        assert_copies_a_table(rig)
+        assert TOKEN_SECRET not in rig.log_text()
+        assert issuer.token()[:20] not in rig.log_text()
 
 
 def test_certificates_on_both_sides_out_of_pem_and_pkcs12_stores(
@@ -151,16 +180,22 @@ def test_a_connector_brings_its_own_password_and_a_wrong_one_is_told_at_its_tabl
 
 
 def test_what_is_wrong_with_the_door_ends_the_worker_with_words(
-    secured_broker: SecuredBroker, files: Files, kafka_prefix: str, tmp_path: Path
+    secured_broker: SecuredBroker,
+    files: Files,
+    issuer: TokenIssuer,
+    kafka_prefix: str,
+    tmp_path: Path,
 ) -> None:
     """Side by side, since each has to wait for its deadline."""
-    doors = (secured_broker.sasl, secured_broker.mutual, secured_broker.misnamed)
-    sasl, mutual, misnamed = ({"bootstrap.servers": each} for each in doors)
+    broker = secured_broker
+    doors = (broker.sasl, broker.token, broker.mutual, broker.misnamed)
+    sasl, tokens, mutual, misnamed = ({"bootstrap.servers": each} for each in doors)
     tls = {"security.protocol": "SSL", **trust(files.trusted)}
     advice = "for the host that bootstrap.servers names"
     cases = {
         "plain": ({**sasl, **plain(WRONG_PASSWORD, files.trusted)}, "Authentication failed"),
         "scram": ({**sasl, **scram(WRONG_PASSWORD, files.trusted)}, "SASL authentication error"),
+        "token": ({**tokens, **token(issuer, files.trusted, WRONG_PASSWORD)}, "invalid_client"),
         "untrusted": ({**sasl, **plain(PLAIN_PASSWORD, files.strangers)}, "verify failed"),
         "misnamed": ({**misnamed, **tls}, advice),
         "nameless": ({**mutual, **tls}, "bad certificate"),

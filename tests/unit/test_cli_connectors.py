@@ -152,6 +152,35 @@ def test_a_rebalance_is_waited_for_as_long_as_there_is_time() -> None:
     assert len(worker.writes) > 15
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Answer(500, {"message": "IO Error trying to forward REST request: http://w1:8083/: gone"}),
+        Answer(502, None),
+        Answer(503, {"message": "still starting"}),
+        Answer(504, None),
+        AWAY,
+    ],
+    ids=lambda each: str(getattr(each, "status", "away")),
+)
+def test_a_leader_that_dies_is_waited_for_as_long_as_there_is_time(
+    trouble: Answer | Exception,
+) -> None:
+    worker = Worker()
+    worker.trouble = [Answer(200, None), Answer(200, []), Answer(404, {"message": "not found"})]
+    worker.trouble += [trouble] * 20
+    assert apply(worker, file("a"), file("b")) == [("a", Outcome.CREATED), ("b", Outcome.CREATED)]
+
+
+def test_what_was_done_though_the_answer_was_lost_is_not_done_again() -> None:
+    lost = Answer(500, {"message": "IO Error trying to forward REST request: closed"})
+    worker = Worker({"a": {"name": "a"}})
+    worker.trouble = [Answer(200, None), Answer(200, []), Answer(404, {"message": "not found"})]
+    worker.trouble += [lost]
+    assert apply(worker, file("a")) == [("a", Outcome.UNCHANGED)]
+    assert worker.writes == ["PUT /connectors/a/config"]
+
+
 def test_a_worker_that_fails_again_and_again_is_believed() -> None:
     worker = Worker()
     worker.refuses["a"] = Answer(500, {"message": "no disk"})

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from connectd import cli
 from connectd.stores import java_serial
 from connectd.stores.file_offset_home import OffsetFile
 from tests.harness.processes import free_ports
+from tests.kit.local_http import LocalHttp, Quiet
 
 RECORDED = Path(__file__).parent / "stores" / "recorded" / "standalone.offsets"
 LINES = {"partition": {"filename": "lines.txt"}, "offset": {"position": 14}}
@@ -24,7 +24,7 @@ LINES = {"partition": {"filename": "lines.txt"}, "offset": {"position": 14}}
 CapSys = pytest.CaptureFixture[str]
 
 
-class Worker:
+class Worker(LocalHttp):
     """Answers every request with what it is told, and remembers what it was asked."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Worker:
         self.headers: dict[str, str] = {}
         worker = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def handle_any(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(length)) if length else None
@@ -47,11 +47,7 @@ class Worker:
 
             do_GET = do_PATCH = do_DELETE = handle_any  # noqa: N815  the library's names
 
-            def log_message(self, *_: object) -> None:
-                """Quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        super().__init__(Handler)
 
     def says(self, document: object, status: int = 200) -> None:
         self.status, self.answer = status, json.dumps(document).encode()
@@ -59,13 +55,8 @@ class Worker:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    made = Worker()
-    thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    with Worker() as made:
+        yield made
 
 
 @pytest.fixture

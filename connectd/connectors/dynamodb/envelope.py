@@ -17,6 +17,7 @@ S16). Pure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -212,15 +213,25 @@ class EnvelopeSettings:
         Raises:
             ConvertError: the user identity is asked for and is not a JSON object.
         """
-        values: list[object] = [self.version, document]
-        if self.old_image:
-            values.append(old_document)
-        values.append(self.source(info, is_read=facts.operation is Operation.READ))
-        values.append(facts.operation.value)
-        values.append(facts.created_ms)
+        return self.values(info, facts)(document, old_document)
+
+    def values(self, info: SourceInfo, facts: RecordFacts) -> Callable[[str, str | None], Struct]:
+        """What makes values of documents, for all records with these facts.
+
+        Raises:
+            ConvertError: as ``value``.
+        """
+        behind: list[object] = [
+            self.source(info, is_read=facts.operation is Operation.READ),
+            facts.operation.value,
+            facts.created_ms,
+        ]
         if self.user_identity:
-            values.append(_identity_struct(facts.user_identity))
-        return Struct(self.value_schema, tuple(values))
+            behind.append(_identity_struct(facts.user_identity))
+        schema, version = self.value_schema, self.version
+        if self.old_image:
+            return lambda document, old: Struct(schema, (version, document, old, *behind))
+        return lambda document, old: Struct(schema, (version, document, *behind))
 
 
 def _identity_struct(identity_json: bytes | None) -> Struct | None:

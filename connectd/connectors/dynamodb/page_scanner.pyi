@@ -1,8 +1,10 @@
 from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from connectd.connectors.dynamodb.decode import Raw, StreamRecord
-from connectd.connectors.dynamodb.payload import Mould
 from connectd.model.record import EncodedRecord
+
+_Mould = TypeVar("_Mould", bound=tuple[Any, ...])  # begins with the members of payload.Mould
 
 class PageScanner:
     def __init__(
@@ -14,6 +16,8 @@ class PageScanner:
         *,
         is_plain: bool,
         sanitises: bool,
+        key_form: str = ...,
+        value_form: str = ...,
     ) -> None: ...
     def items(
         self,
@@ -25,8 +29,8 @@ class PageScanner:
     def changes(
         self,
         records: Iterable[StreamRecord],
-        mould_of: Callable[[StreamRecord], Mould],
-        portable: Callable[[StreamRecord, Mould], tuple[bytes, bytes]],
+        mould_of: Callable[[StreamRecord], _Mould],
+        portable: Callable[[StreamRecord, _Mould], tuple[bytes, bytes]],
         *,
         identity_of: Callable[[StreamRecord], bytes | None] | None,
         wants_old: bool,

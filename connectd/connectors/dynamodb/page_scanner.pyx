@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The compiled tier of the direct path: from the JSON text of an item to the bytes of its record.
 
-One walk over an item's text writes its document, escaped as the JSON string that it becomes, and
-finds its key; no Python object is made per attribute. The walk understands what DynamoDB sends:
+One walk over an item's text writes its document, escaped as the string that it becomes, and finds
+its key; no Python object is made per attribute. The walk understands what DynamoDB sends:
 compact JSON of attribute values. Everything else it *hands back* (white space, a member twice, a
 number where text is expected, invalid UTF-8, half of a surrogate pair, deeper nesting than
 ``DEPTH_MAX``, a key of another type): the portable tier does that one item, and it alone knows of
@@ -37,7 +37,7 @@ cdef enum:
     KEYS_MAX = 2
 
 cdef enum Kind:
-    TEXT  # S, N, B: their content is a string
+    STRING  # S, N, B: their content is a string
     NUMBER  # N in a plain document: the content of the string stands there bare
     FACT  # BOOL, NULL
     TEXTS  # SS, BS, NS
@@ -45,6 +45,17 @@ cdef enum Kind:
     MAP
     LIST
     UNKNOWN
+
+cdef enum Escaping:
+    NESTED  # of a JSON string inside of a JSON string
+    PLAIN  # of a JSON string, with characters beyond U+FFFF as Jackson writes them to bytes
+    TEXT  # of a JSON string inside of a text: those characters as they are
+    NONE  # the characters themselves
+
+cdef enum Form:  # model.text_marks.TextForm
+    JSON
+    COUNTED
+    BARE
 
 cdef struct Name:  # of a member that was written: where, and a digest for quick comparison
     size_t start
@@ -55,12 +66,13 @@ cdef struct Frame:  # a map or a list that is open
     unsigned char closer
     size_t first_name
 
-cdef struct KeyRule:  # a key attribute: its name as it stands in a document, its type letter
+cdef struct KeyRule:  # a key attribute: its name as it stands in the document, its type letter
     Text name
     size_t name_size
     unsigned char letter
 
 cdef struct Rules:
+    Escaping document
     bint is_plain
     bint sanitises
     int keys
@@ -217,21 +229,23 @@ cdef inline unsigned char *put_unit(unsigned char *out, uint32_t unit) noexcept 
 
 
 cdef unsigned char *put_character(
-    unsigned char *out, uint32_t character, bint is_nested
+    unsigned char *out, uint32_t character, Escaping escaping
 ) noexcept nogil:
-    """Write a character of a string; ``is_nested``: of one that stands inside of a string."""
+    """Write a character of a string."""
     cdef unsigned char letter = 0
     if character < 0x80:
-        if character >= 0x20 and character != c'"' and character != c'\\':
+        if escaping == NONE or (
+            character >= 0x20 and character != c'"' and character != c'\\'
+        ):
             out[0] = character
             return out + 1
         out[0] = c'\\'
         out += 1
-        if is_nested:
+        if escaping == NESTED:
             out[0] = c'\\'
             out += 1
         if character == c'"' or character == c'\\':
-            if is_nested:
+            if escaping == NESTED:
                 out[0] = c'\\'
                 out += 1
             letter = character
@@ -258,6 +272,12 @@ cdef unsigned char *put_character(
         out[1] = 0x80 | ((character >> 6) & 0x3F)
         out[2] = 0x80 | (character & 0x3F)
         return out + 3
+    if escaping == TEXT or escaping == NONE:
+        out[0] = 0xF0 | (character >> 18)
+        out[1] = 0x80 | ((character >> 12) & 0x3F)
+        out[2] = 0x80 | ((character >> 6) & 0x3F)
+        out[3] = 0x80 | (character & 0x3F)
+        return out + 4
     # Escaped once, also inside: the inner text has the character itself.
     character -= 0x10000
     out[0] = c'\\'
@@ -266,7 +286,7 @@ cdef unsigned char *put_character(
     return put_unit(out + 1, 0xDC00 + (character & 0x3FF))
 
 
-cdef Text copy_string(Text p, Text end, unsigned char **to, bint is_nested) noexcept nogil:
+cdef Text copy_string(Text p, Text end, unsigned char **to, Escaping escaping) noexcept nogil:
     """Copy a string whose opening quote is behind us, in the one form that it has in records.
 
     Returns what is behind its closing quote; NULL: not understood. Neither quote is written.
@@ -303,7 +323,7 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, bint is_nested) noex
             p = read_beyond_ascii(p, end, &character)
         if p == NULL:
             return NULL
-        out = put_character(out, character, is_nested)
+        out = put_character(out, character, escaping)
 
 
 cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
@@ -352,7 +372,7 @@ cdef inline Text read_type(Text p, Text end, Kind *kind, int *letters) noexcept 
     if p[2] == c'"':
         letters[0] = 1
         if p[1] == c'S' or p[1] == c'B':
-            kind[0] = TEXT
+            kind[0] = STRING
         elif p[1] == c'N':
             kind[0] = NUMBER
         elif p[1] == c'M':
@@ -380,34 +400,37 @@ cdef inline Text read_type(Text p, Text end, Kind *kind, int *letters) noexcept 
     return p + 1
 
 
-cdef inline unsigned char *put_type(unsigned char *out, Text name, int letters) noexcept nogil:
-    """Open a typed value: ``{\"ss\":`` for the letters ``SS``."""
+cdef inline unsigned char *put_quote(unsigned char *out, Escaping escaping) noexcept nogil:
+    """A quote of the document, which is nested or a text."""
+    out[0] = c'\\'
+    out += escaping == NESTED
+    out[0] = c'"'
+    return out + 1
+
+
+cdef inline unsigned char *put_type(
+    unsigned char *out, Text name, int letters, Escaping escaping
+) noexcept nogil:
+    """Open a typed value: ``{"ss":`` for the letters ``SS``."""
     cdef int i
     out[0] = c'{'
-    out[1] = c'\\'
-    out[2] = c'"'
+    out = put_quote(out + 1, escaping)
     for i in range(letters):
-        out[3 + i] = name[i] | 0x20
-    out += 3 + letters
-    out[0] = c'\\'
-    out[1] = c'"'
-    out[2] = c':'
-    return out + 3
+        out[i] = name[i] | 0x20
+    out = put_quote(out + letters, escaping)
+    out[0] = c':'
+    return out + 1
 
 
-cdef inline unsigned char *put_quote(unsigned char *out) noexcept nogil:
-    out[0] = c'\\'
-    out[1] = c'"'
-    return out + 2
-
-
-cdef inline Text copy_text(Text p, Text end, unsigned char **to) noexcept nogil:
+cdef inline Text copy_text(
+    Text p, Text end, unsigned char **to, Escaping escaping
+) noexcept nogil:
     """A whole string at ``p``, with its quotes."""
     if p == end or p[0] != c'"':
         return NULL
-    to[0] = put_quote(to[0])
-    p = copy_string(p + 1, end, to, True)
-    to[0] = put_quote(to[0])
+    to[0] = put_quote(to[0], escaping)
+    p = copy_string(p + 1, end, to, escaping)
+    to[0] = put_quote(to[0], escaping)
     return p
 
 
@@ -429,7 +452,9 @@ cdef inline Text copy_fact(Text p, Text end, unsigned char **to, bint is_null) n
     return p + size
 
 
-cdef Text copy_texts(Text p, Text end, unsigned char **to, bint are_bare) noexcept nogil:
+cdef Text copy_texts(
+    Text p, Text end, unsigned char **to, bint are_bare, Escaping escaping
+) noexcept nogil:
     """An array of strings at ``p``; ``are_bare``: numbers of a plain document."""
     cdef bint is_last
     if p == end or p[0] != c'[':
@@ -442,7 +467,7 @@ cdef Text copy_texts(Text p, Text end, unsigned char **to, bint are_bare) noexce
         to[0] += 1
         return p + 1
     while True:
-        p = copy_bare(p, end, to) if are_bare else copy_text(p, end, to)
+        p = copy_bare(p, end, to) if are_bare else copy_text(p, end, to, escaping)
         if p == NULL or p == end or (p[0] != c',' and p[0] != c']'):
             return NULL
         is_last = p[0] == c']'
@@ -461,16 +486,17 @@ cdef inline Text copy_bare(Text p, Text end, unsigned char **to) noexcept nogil:
 
 
 cdef inline Text copy_scalar(
-    Text p, Text end, unsigned char **to, Kind kind, Text name, bint is_plain
+    Text p, Text end, unsigned char **to, Kind kind, Text name, const Rules *rules
 ) noexcept nogil:
     """The content of a value that holds no other values."""
-    if kind == TEXT or (kind == NUMBER and not is_plain):
-        return copy_text(p, end, to)
+    cdef bint is_plain = rules.is_plain
+    if kind == STRING or (kind == NUMBER and not is_plain):
+        return copy_text(p, end, to, rules.document)
     if kind == NUMBER:
         return copy_bare(p, end, to)
     if kind == FACT:
         return copy_fact(p, end, to, is_plain and name[0] == c'N')
-    return copy_texts(p, end, to, is_plain and kind == NUMBERS)
+    return copy_texts(p, end, to, is_plain and kind == NUMBERS, rules.document)
 
 
 # -- names ---------------------------------------------------------------------------------------
@@ -516,20 +542,20 @@ cdef inline bint add_name(
 
 
 cdef inline Text copy_name(
-    Text p, Text end, unsigned char **to, Workspace *space, size_t first
+    Text p, Text end, unsigned char **to, Workspace *space, size_t first, Escaping escaping
 ) noexcept nogil:
     """The name of a member at ``p``, with its colon; ``first`` is that of its map's first name."""
     cdef size_t start
     if p == end or p[0] != c'"':
         return NULL
-    to[0] = put_quote(to[0])
+    to[0] = put_quote(to[0], escaping)
     start = to[0] - space.out
-    p = copy_string(p + 1, end, to, True)
+    p = copy_string(p + 1, end, to, escaping)
     if p == NULL or p == end or p[0] != c':':
         return NULL
     if not add_name(space, first, start, to[0] - space.out - start):
         return NULL
-    to[0] = put_quote(to[0])
+    to[0] = put_quote(to[0], escaping)
     to[0][0] = c':'
     to[0] += 1
     return p + 1
@@ -579,7 +605,7 @@ cdef bint walk(
             is_fresh = False
             key = -1
             if frames[depth].closer == c'}':
-                p = copy_name(p, end, &out, space, frames[depth].first_name)
+                p = copy_name(p, end, &out, space, frames[depth].first_name, rules.document)
                 if p == NULL:
                     return False
                 if depth == 0:
@@ -591,7 +617,7 @@ cdef bint walk(
             if p == NULL:
                 return False
             if not rules.is_plain:
-                out = put_type(out, name, letters)
+                out = put_type(out, name, letters, rules.document)
             if key >= 0:
                 if letters != 1 or name[0] != rules.key[key].letter:
                     return False
@@ -609,7 +635,7 @@ cdef bint walk(
                 frames[depth].first_name = space.names_count
                 is_fresh = True
                 continue
-            p = copy_scalar(p, end, &out, kind, name, rules.is_plain)
+            p = copy_scalar(p, end, &out, kind, name, rules)
             if p == NULL or p == end or p[0] != c'}':
                 return False
             p += 1
@@ -659,16 +685,20 @@ cdef inline bint is_clean(Text name, size_t size) noexcept nogil:
     return True
 
 
-cdef size_t put_clean(unsigned char *out, Text name, size_t size) noexcept nogil:
+cdef size_t put_clean(
+    unsigned char *out, Text name, size_t size, Escaping escaping
+) noexcept nogil:
     """What ``naming.sanitised_attribute`` makes of a name; returns how many bytes that has.
 
-    The name is as ``copy_string`` wrote it, nested; what is escaped is none of the clean ones.
+    The name is as ``copy_string`` wrote it; what is escaped is none of the clean ones.
     """
     cdef Text p = name, end = name + size
     cdef size_t written = 0
     cdef bint is_first = True
     while p < end:
-        if p[0] == c'\\':
+        if p[0] == c'\\' and escaping == TEXT:
+            p += 6 if p[1] == c'u' else 2
+        elif p[0] == c'\\':
             if p[1] == c'u':
                 p += 12  # a pair of surrogates, escaped once
             elif p[2] == c'u':
@@ -687,7 +717,8 @@ cdef size_t put_clean(unsigned char *out, Text name, size_t size) noexcept nogil
 
 
 cdef bint is_wanted_once(
-    Workspace *space, size_t index, Text clean, size_t size, unsigned char *other
+    Workspace *space, size_t index, Text clean, size_t size, unsigned char *other,
+    Escaping escaping,
 ) noexcept nogil:
     """Whether no attribute of the item has this name, and no other one would get it."""
     cdef size_t i, other_size
@@ -699,13 +730,13 @@ cdef bint is_wanted_once(
         if name.size == size and memcmp(space.out + name.start, clean, size) == 0:
             return False
         if i != index:
-            other_size = put_clean(other, space.out + name.start, name.size)
+            other_size = put_clean(other, space.out + name.start, name.size, escaping)
             if other_size == size and memcmp(other, clean, size) == 0:
                 return False
     return True
 
 
-cdef void rename(Workspace *space, Found *found) noexcept nogil:
+cdef void rename(Workspace *space, Found *found, Escaping escaping) noexcept nogil:
     """The document with sanitised top-level names, as ``naming.AttributeSanitiser`` does it.
 
     There is room for it, and behind it for two names.
@@ -719,8 +750,8 @@ cdef void rename(Workspace *space, Found *found) noexcept nogil:
         name = &space.names[i]
         if is_clean(space.out + name.start, name.size):
             continue
-        size = put_clean(clean, space.out + name.start, name.size)
-        if size == 0 or not is_wanted_once(space, i, clean, size, other):
+        size = put_clean(clean, space.out + name.start, name.size, escaping)
+        if size == 0 or not is_wanted_once(space, i, clean, size, other, escaping):
             continue
         memcpy(out, space.out + copied, name.start - copied)
         out += name.start - copied
@@ -746,9 +777,11 @@ cdef bint are_names_clean(Workspace *space) noexcept nogil:
 cdef class PageScanner:
     """Writes records of one table; made for a page, used by one thread.
 
-    ``key_names`` are the key attributes' names as they stand in the value of a record (escaped
-    twice), ``key_letters`` their types; ``key_heads`` and ``key_tail`` are those of ``PageLayout``.
-    Methods that are not for Python answer None for what is handed back.
+    ``key_names`` are the key attributes' names as they stand in the document of a record,
+    ``key_letters`` their types. A key is each of ``key_heads`` with its part behind it, and
+    ``key_tail``. ``key_form`` and ``value_form`` are names of ``TextForm``: how the parts of the key
+    stand there, and how the document does in the value. Methods that are not for Python answer None
+    for what is handed back.
     """
 
     cdef Rules rules
@@ -756,6 +789,8 @@ cdef class PageScanner:
     cdef tuple key_names
     cdef tuple key_heads
     cdef bytes key_tail
+    cdef Form key_form
+    cdef Form value_form
 
     def __cinit__(
         self,
@@ -766,6 +801,8 @@ cdef class PageScanner:
         *,
         bint is_plain,
         bint sanitises,
+        str key_form="JSON",
+        str value_form="JSON",
     ):
         cdef int i
         if not 1 <= len(key_names) == len(key_letters) == len(key_heads) <= KEYS_MAX:
@@ -773,6 +810,9 @@ cdef class PageScanner:
         self.key_names = key_names
         self.key_heads = key_heads
         self.key_tail = key_tail
+        self.key_form = _FORMS[key_form]
+        self.value_form = _FORMS[value_form]
+        self.rules.document = NESTED if self.value_form == JSON else TEXT
         self.rules.is_plain = is_plain
         self.rules.sanitises = sanitises
         self.rules.keys = len(key_names)
@@ -800,7 +840,7 @@ cdef class PageScanner:
         return records
 
     cdef tuple record(self, item, bytes head, bytes tail):
-        """Key and value of an item: ``head``, the document as a JSON string, ``tail``."""
+        """Key and value of an item: ``head``, the document, ``tail``."""
         cdef Py_buffer view
         cdef Found found
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
@@ -808,14 +848,14 @@ cdef class PageScanner:
             if not self._walk(&view, &found):
                 return None
             key = self._key(&view, &found)
-            return None if key is None else _pair(key, _value(&found, head, tail))
+            return None if key is None else _pair(key, self._value(&found, head, tail))
         finally:
             PyBuffer_Release(&view)
 
     def changes(self, records, mould_of, portable, *, identity_of, bint wants_old):
         """Records of a stream's page, with the tombstones of its deletions.
 
-        ``mould_of(record)`` is what is constant in the values of all records that say the same
+        ``mould_of(record)`` (see ``payload.Mould``) is what is constant in the values of all records that say the same
         happened at the same time, ``identity_of(record)`` says by whom (None: it does not matter);
         ``portable(record, mould)`` writes those handed back.
 
@@ -857,7 +897,7 @@ cdef class PageScanner:
         if not mould[4]:
             return self.record(image, head, tail)
         key = self.key(image)
-        return None if key is None else _pair(key, head + b'""' + tail)
+        return None if key is None else _pair(key, head + tail)
 
     cdef bytes key(self, item):
         """The key of an item."""
@@ -870,12 +910,12 @@ cdef class PageScanner:
             PyBuffer_Release(&view)
 
     cdef bytes document(self, item):
-        """The document of an item as a JSON string."""
+        """The document of an item, as it stands in a value."""
         cdef Py_buffer view
         cdef Found found
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            return _value(&found, b"", b"") if self._walk(&view, &found) else None
+            return self._value(&found, b"", b"") if self._walk(&view, &found) else None
         finally:
             PyBuffer_Release(&view)
 
@@ -897,7 +937,7 @@ cdef class PageScanner:
             space.renamed = <unsigned char *>_with_room(
                 space.renamed, &space.renamed_room, 3 * (found.document_size + SLACK)
             )
-            rename(space, found)
+            rename(space, found, self.rules.document)
         return True
 
     cdef bytes _key(self, Py_buffer *view, Found *found):
@@ -908,37 +948,81 @@ cdef class PageScanner:
         cdef Py_ssize_t size = PyBytes_GET_SIZE(self.key_tail)
         cdef int i
         cdef bytes head
+        cdef Escaping escaping = PLAIN if self.key_form == JSON else NONE
         strings[0] = self.space.out + self.space.out_size
         for i in range(self.rules.keys):
             if found.key[i] == NULL:
                 return None
             strings[i + 1] = strings[i]
-            if copy_string(found.key[i], end, &strings[i + 1], False) == NULL:
+            if copy_string(found.key[i], end, &strings[i + 1], escaping) == NULL:
                 return None
-            size += PyBytes_GET_SIZE(<bytes>self.key_heads[i]) + 2 + (strings[i + 1] - strings[i])
+            size += PyBytes_GET_SIZE(<bytes>self.key_heads[i])
+            size += text_size(self.key_form, strings[i + 1] - strings[i])
         key = PyBytes_FromStringAndSize(NULL, size)
         out = <unsigned char *>PyBytes_AS_STRING(key)
         for i in range(self.rules.keys):
             head = <bytes>self.key_heads[i]
             out = _put(out, <Text>PyBytes_AS_STRING(head), PyBytes_GET_SIZE(head))
-            out = _put(out, <Text>b'"', 1)
-            out = _put(out, strings[i], strings[i + 1] - strings[i])
-            out = _put(out, <Text>b'"', 1)
+            out = put_text(out, self.key_form, strings[i], strings[i + 1] - strings[i])
         _put(out, <Text>PyBytes_AS_STRING(self.key_tail), PyBytes_GET_SIZE(self.key_tail))
         return key
 
+    cdef bytes _value(self, Found *found, bytes head, bytes tail):
+        """``head``, the document, ``tail``."""
+        cdef Py_ssize_t heads = PyBytes_GET_SIZE(head), tails = PyBytes_GET_SIZE(tail)
+        cdef size_t size = text_size(self.value_form, found.document_size)
+        value = PyBytes_FromStringAndSize(NULL, heads + size + tails)
+        cdef unsigned char *out = <unsigned char *>PyBytes_AS_STRING(value)
+        out = _put(out, <Text>PyBytes_AS_STRING(head), heads)
+        out = put_text(out, self.value_form, found.document, found.document_size)
+        _put(out, <Text>PyBytes_AS_STRING(tail), tails)
+        return value
 
-cdef bytes _value(Found *found, bytes head, bytes tail):
-    """``head``, the document as a JSON string, ``tail``."""
-    cdef Py_ssize_t heads = PyBytes_GET_SIZE(head), tails = PyBytes_GET_SIZE(tail)
-    value = PyBytes_FromStringAndSize(NULL, heads + found.document_size + tails + 2)
-    cdef unsigned char *out = <unsigned char *>PyBytes_AS_STRING(value)
-    out = _put(out, <Text>PyBytes_AS_STRING(head), heads)
-    out = _put(out, <Text>b'"', 1)
-    out = _put(out, found.document, found.document_size)
-    out = _put(out, <Text>b'"', 1)
-    _put(out, <Text>PyBytes_AS_STRING(tail), tails)
-    return value
+
+_FORMS = {"JSON": JSON, "COUNTED": COUNTED, "BARE": BARE}
+
+
+cdef inline size_t text_size(Form form, size_t size) noexcept nogil:
+    """How many bytes a text has that has so many by itself."""
+    if form == JSON:
+        return size + 2
+    if form == COUNTED:
+        return size + digits_of_size(size)
+    return size
+
+
+cdef inline size_t digits_of_size(size_t size) noexcept nogil:
+    """Bytes of a size as a zig-zag variable-length integer."""
+    cdef size_t digits = 1
+    size >>= 6
+    while size:
+        digits += 1
+        size >>= 7
+    return digits
+
+
+cdef inline unsigned char *put_text(
+    unsigned char *out, Form form, Text text, size_t size
+) noexcept nogil:
+    """A text that is escaped already, in its form."""
+    cdef size_t rest
+    if form == JSON:
+        out[0] = c'"'
+        out += 1
+    elif form == COUNTED:
+        rest = size << 1  # zig-zag: never negative
+        while rest >= 0x80:
+            out[0] = rest & 0x7F | 0x80
+            out += 1
+            rest >>= 7
+        out[0] = rest
+        out += 1
+    memcpy(out, text, size)
+    out += size
+    if form == JSON:
+        out[0] = c'"'
+        out += 1
+    return out
 
 
 cdef inline tuple _pair(bytes key, bytes value):

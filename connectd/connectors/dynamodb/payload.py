@@ -1,9 +1,11 @@
-"""Pages as the rest of the worker sees them: the two roads from raw items to records.
+"""Pages as the rest of the worker sees them: the roads from raw items to records.
 
 ``ScanPayload`` is a page of the initial scan, ``StreamPayload`` one of a shard. Both offer the
 general road (``source_records``: Connect data, one record at a time, for any transform and any
-converter) and, for JsonConverter on both sides, the direct one (``page_encoder``: bytes from the
-table's ``PageLayout``). Both roads give the same bytes; ``test_payload_roads`` holds them to it.
+converter), for JsonConverter on both sides the direct one (``page_encoder``: bytes from the table's
+``PageLayout``), and for transforms and converters that never look into texts the one by specimens
+(``specimen_pages``). All roads give the same bytes; ``test_payload_roads`` and ``test_specimens``
+hold them to it.
 
 Order is that of the page; a deletion is two records, the value and then its tombstone.
 """
@@ -15,25 +17,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from connectd.connectors.dynamodb import record_parts, specimen_pages
 from connectd.connectors.dynamodb.decode import Raw, StreamRecord
 from connectd.connectors.dynamodb.document import parse_item
-from connectd.connectors.dynamodb.envelope import (
-    Operation,
-    RecordFacts,
-    SourceInfo,
-    operation_of,
-)
+from connectd.connectors.dynamodb.envelope import Operation, SourceInfo
 from connectd.connectors.dynamodb.plan import PageLayout, TablePlan
 from connectd.errors import ConvertError
 from connectd.model import java_json
 from connectd.model.record import (
+    Conversion,
     ConverterSpec,
+    Encoded,
     EncodedPage,
     EncodedRecord,
     SourceOffset,
     SourceRecord,
 )
 from connectd.model.schema import Struct
+
+_ValueOf = Callable[[str, str | None], Struct]
+"""Makes the value of a record of its documents."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +57,22 @@ class ScanPayload:
 
     def source_records(self) -> Iterator[SourceRecord | ConvertError]:
         """See ``BatchPayload``."""
-        last = len(self.items) - 1
+        plan, last = self.plan, len(self.items) - 1
+        value_of = plan.envelope.values(self.info, record_parts.read_facts(self.info))
         for index, raw in enumerate(self.items):
-            info = self.last_info if self.last_info and index == last else self.info
-            origin = _Origin(self.plan, index)
+            if self.last_info and index == last:
+                facts = record_parts.read_facts(self.last_info)
+                value_of = plan.envelope.values(self.last_info, facts)
+            key = None
             try:
                 item = parse_item(raw)
-                key = origin.key = self.plan.key_schema.values(item)
-                document = self.plan.write_document(item).decode()
-                value = self.plan.envelope.value(info, _read_facts(info), document)
+                key = plan.key_schema.values(item)
+                value = value_of(plan.write_document(item).decode(), None)
             except ConvertError as error:
-                yield _named(error, origin)
+                yield _named(error, record_parts.origin(plan, key, index))
             else:
-                yield _source_record(self.plan, key, value, origin)
+                origin = record_parts.origin(plan, key, index)
+                yield record_parts.source_record(plan, key, value, origin)
 
     def page_encoder(
         self, key: ConverterSpec, value: ConverterSpec
@@ -75,8 +81,14 @@ class ScanPayload:
         layout = self.plan.layout(key, value)
         return None if layout is None else functools.partial(self._encode, layout)
 
+    def encoded_by_specimens(self, conversion: Conversion) -> Encoded:
+        """See ``HasSpecimens``."""
+        return specimen_pages.scan_page(
+            self.plan, self.info, self.items, self.last_info, conversion
+        )
+
     def _encode(self, layout: PageLayout) -> EncodedPage:
-        frame = layout.frame(self.info, _read_facts(self.info))
+        frame = layout.frame(self.info, record_parts.read_facts(self.info))
         head, tail = frame.head, frame.tail
         key_values, write_document = self.plan.key_schema.values, self.plan.write_document
 
@@ -92,7 +104,7 @@ class ScanPayload:
         else:
             records = scanner.items(self.items, head, tail, portable)
         if records and self.last_info:
-            last_tail = layout.frame(self.last_info, _read_facts(self.last_info)).tail
+            last_tail = layout.frame(self.last_info, record_parts.read_facts(self.last_info)).tail
             key_bytes, value_bytes = records[-1]
             assert value_bytes is not None
             records[-1] = (key_bytes, value_bytes[: -len(tail)] + last_tail)
@@ -120,22 +132,29 @@ class StreamPayload:
     def source_records(self) -> Iterator[SourceRecord | ConvertError]:
         """See ``BatchPayload``."""
         plan = self.plan
+        # Records of one page share few seconds and operations.
+        values: dict[tuple[str, float, bytes | None], tuple[Operation, _ValueOf]] = {}
         for index, record in enumerate(self.records):
-            origin = _Origin(plan, index)
+            key = None
             try:
-                facts = self._facts(record)
-                item = parse_item(_attributes(record))
-                key = origin.key = plan.key_schema.values(item)
-                is_empty = _is_document_empty(plan, facts.operation)
+                alike = (record.event_name, record.created_s, record_parts.identity(plan, record))
+                if alike not in values:
+                    facts = record_parts.change_facts(plan, record)
+                    values[alike] = facts.operation, plan.envelope.values(self.info, facts)
+                operation, value_of = values[alike]
+                item = parse_item(record_parts.attributes(record))
+                key = plan.key_schema.values(item)
+                is_empty = record_parts.is_document_empty(plan, operation)
                 document = "" if is_empty else plan.write_document(item).decode()
-                value = plan.envelope.value(self.info, facts, document, self._old_document(record))
+                value = value_of(document, self._old_document(record))
             except ConvertError as error:
-                yield _named(error, origin)
+                yield _named(error, record_parts.origin(plan, key, index))
                 continue
-            change = _source_record(plan, key, value, origin)
-            if facts.operation is Operation.DELETE:
+            origin = record_parts.origin(plan, key, index)
+            change = record_parts.source_record(plan, key, value, origin)
+            if operation is Operation.DELETE:
                 yield change
-                change = _source_record(plan, key, None, origin)
+                change = record_parts.source_record(plan, key, None, origin)
             if self.offset_after is not None:  # behind the last of them: an entry is not cut
                 change.offset_after = functools.partial(
                     self.offset_after, record.sequence_number, record.created_s
@@ -149,6 +168,10 @@ class StreamPayload:
         layout = self.plan.layout(key, value)
         return None if layout is None else functools.partial(self._encode, layout)
 
+    def encoded_by_specimens(self, conversion: Conversion) -> Encoded:
+        """See ``HasSpecimens``."""
+        return specimen_pages.stream_page(self.plan, self.info, self.records, conversion)
+
     def _encode(self, layout: PageLayout) -> EncodedPage:
         mould_of = functools.partial(self._mould, layout)
         portable = functools.partial(self._portable, layout)
@@ -160,7 +183,11 @@ class StreamPayload:
                 self.records,
                 mould_of,
                 portable,
-                identity_of=self._identity if envelope.user_identity else None,
+                identity_of=(
+                    functools.partial(record_parts.identity, self.plan)
+                    if envelope.user_identity
+                    else None
+                ),
                 wants_old=envelope.old_image,
             )
         return EncodedPage(self.plan.topic, records)
@@ -174,7 +201,7 @@ class StreamPayload:
         moulds: dict[tuple[str, float, bytes | None], Mould] = {}
         records: list[EncodedRecord] = []
         for record in self.records:
-            alike = (record.event_name, record.created_s, self._identity(record))
+            alike = (record.event_name, record.created_s, record_parts.identity(self.plan, record))
             mould = moulds.get(alike)
             if mould is None:
                 mould = moulds[alike] = mould_of(record)
@@ -187,44 +214,36 @@ class StreamPayload:
     def _portable(
         self, layout: PageLayout, record: StreamRecord, mould: Mould
     ) -> tuple[bytes, bytes]:
-        item = parse_item(_attributes(record))
+        item = parse_item(record_parts.attributes(record))
         key = layout.key(self.plan.key_schema.values(item))
-        text = "" if mould.is_document_empty else self.plan.write_document(item).decode()
         old = self._old_document(record)
         tail = mould.tail if old is None else mould.tail_after(java_json.quoted(old))
-        return key, mould.head + java_json.quoted(text) + tail
+        if mould.is_document_empty:
+            return key, mould.head + tail
+        return key, mould.head + java_json.quoted(self.plan.write_document(item).decode()) + tail
 
     def _mould(self, layout: PageLayout, record: StreamRecord) -> Mould:
-        facts = self._facts(record)
+        facts = record_parts.change_facts(self.plan, record)
         frame = layout.frame(self.info, facts)
+        is_empty = record_parts.is_document_empty(self.plan, facts.operation)
         return Mould(
-            frame.head,
+            frame.head + b'""' if is_empty else frame.head,
             frame.tail,
             frame.tail_after,
             is_deletion=facts.operation is Operation.DELETE,
-            is_document_empty=_is_document_empty(self.plan, facts.operation),
+            is_document_empty=is_empty,
         )
-
-    def _facts(self, record: StreamRecord) -> RecordFacts:
-        return RecordFacts(
-            operation=operation_of(record.event_name),
-            created_ms=round(record.created_s * 1000),
-            user_identity=self._identity(record),
-        )
-
-    def _identity(self, record: StreamRecord) -> bytes | None:
-        return record.user_identity if self.plan.envelope.user_identity else None
 
     def _old_document(self, record: StreamRecord) -> str | None:
-        if not self.plan.envelope.old_image or not record.old_image:
-            return None
-        return self.plan.write_document(parse_item(record.old_image)).decode()
+        old = record_parts.old_image(self.plan, record)
+        return None if old is None else self.plan.write_document(parse_item(old)).decode()
 
 
 class Mould(NamedTuple):
     """What all records have in common that say the same happened at the same time.
 
-    The compiled tier reads it by position.
+    The compiled tier reads it by position. A value is ``head``, the document unless that is empty,
+    and ``tail``.
     """
 
     head: bytes
@@ -235,49 +254,7 @@ class Mould(NamedTuple):
     is_document_empty: bool
 
 
-class _Origin:
-    """Names a record for messages: its table, and its key once that is known."""
-
-    def __init__(self, plan: TablePlan, index: int) -> None:
-        self._plan = plan
-        self._index = index
-        self.key: tuple[str, ...] | None = None
-
-    def __str__(self) -> str:
-        if self.key is None:
-            return f"table {self._plan.table}, record {self._index} of the page"
-        names = (attribute.name for attribute in self._plan.key_schema.attributes)
-        pairs = (f"{name}={value}" for name, value in zip(names, self.key, strict=True))
-        return f"table {self._plan.table}, key {', '.join(pairs)}"
-
-
-def _named(error: ConvertError, origin: _Origin) -> ConvertError:
+def _named(error: ConvertError, origin: str) -> ConvertError:
     named = ConvertError(f"{origin}: {error}")
     named.__cause__ = error
     return named
-
-
-def _source_record(
-    plan: TablePlan, key: tuple[str, ...], value: Struct | None, origin: _Origin
-) -> SourceRecord:
-    return SourceRecord(
-        topic=plan.topic,
-        key_schema=plan.key_connect_schema,
-        key=Struct(plan.key_connect_schema, key),
-        value_schema=None if value is None else value.schema,
-        value=value,
-        origin=str(origin),
-    )
-
-
-def _read_facts(info: SourceInfo) -> RecordFacts:
-    """Items of a scan have no time of their own and carry that of its start."""
-    return RecordFacts(Operation.READ, created_ms=info.init_sync_start_ms)
-
-
-def _attributes(record: StreamRecord) -> Raw:
-    return record.new_image or record.keys
-
-
-def _is_document_empty(plan: TablePlan, operation: Operation) -> bool:
-    return operation is Operation.DELETE and not plan.envelope.deletes_carry_keys

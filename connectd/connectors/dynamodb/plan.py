@@ -24,6 +24,7 @@ from connectd.errors import InvariantError
 from connectd.model import connect_json, java_json
 from connectd.model.record import ConverterSpec
 from connectd.model.schema import Schema, Struct
+from connectd.model.text_marks import TextForm
 
 if TYPE_CHECKING:
     from connectd.connectors.dynamodb.page_scanner import PageScanner
@@ -50,11 +51,48 @@ class TablePlan:
         return self.key_schema.connect_schema(self.topic, sanitise=self.envelope.sanitises_names)
 
     @functools.cached_property
+    def origin_names(self) -> tuple[str, ...]:
+        """What stands before each part of its key where a record is named, for messages."""
+        first, *others = (each.name for each in self.key_schema.attributes)
+        return f"table {self.table}, key {first}=", *(f", {name}=" for name in others)
+
+    @functools.cached_property
     def write_document(self) -> document.DocumentWriter:
         """Writes an item as the text of ``document``; uses the item up."""
         return document.document_writer(
             self.envelope.document, sanitise=self.envelope.sanitises_names
         )
+
+    def scanner(
+        self,
+        key_heads: tuple[bytes, ...],
+        key_tail: bytes,
+        *,
+        key_form: TextForm = TextForm.JSON,
+        value_form: TextForm = TextForm.JSON,
+    ) -> PageScanner | None:
+        """A compiled scanner for the items of one page, in one thread; None: the portable tier.
+
+        A key is each head with its part behind it, and the tail; parts and documents have forms.
+        """
+        scanner_class = tiers.scanner_class() if self.tier is Tier.COMPILED else None
+        if scanner_class is None:
+            return None
+        is_plain = self.envelope.document == "plain"
+        return scanner_class(
+            self._key_names(value_form),
+            "".join(each.type for each in self.key_schema.attributes),
+            key_heads,
+            key_tail,
+            is_plain=is_plain,
+            sanitises=self.envelope.sanitises_names and not is_plain,
+            key_form=key_form.name,
+            value_form=value_form.name,
+        )
+
+    def _key_names(self, form: TextForm) -> tuple[bytes, ...]:
+        """Names of the key attributes as they stand in a document, which is a text in a value."""
+        return tuple(_name_in_value(each.name, form) for each in self.key_schema.attributes)
 
     def layout(self, key: ConverterSpec, value: ConverterSpec) -> PageLayout | None:
         """The layout for a pair of converters, or None when one of them is not JsonConverter.
@@ -95,11 +133,7 @@ class ValueFrame:
 class PageLayout:
     """The bytes of keys and values, but for what differs from record to record."""
 
-    envelope: EnvelopeSettings
-    tier: Tier
-    key_names: tuple[bytes, ...]
-    """Names of the key attributes as they stand in a value: in a document, which is a string."""
-    key_letters: str
+    plan: TablePlan
     key_heads: tuple[bytes, ...]
     """What stands before the value of each key field."""
     key_tail: bytes
@@ -114,10 +148,7 @@ class PageLayout:
         key_head, key_tail = _schema_envelope(plan.key_connect_schema, key_carries_schema)
         value_head, value_tail = _schema_envelope(plan.envelope.value_schema, value_carries_schema)
         return cls(
-            envelope=plan.envelope,
-            tier=plan.tier,
-            key_names=tuple(_name_in_value(each.name) for each in plan.key_schema.attributes),
-            key_letters="".join(each.type for each in plan.key_schema.attributes),
+            plan=plan,
             key_heads=tuple(
                 (b"," if index else key_head + b"{") + document.json_bytes(field.name) + b":"
                 for index, field in enumerate(plan.key_connect_schema.fields)
@@ -128,19 +159,8 @@ class PageLayout:
         )
 
     def scanner(self) -> PageScanner | None:
-        """A compiled scanner for the items of one page, in one thread; None: the portable tier."""
-        scanner_class = tiers.scanner_class() if self.tier is Tier.COMPILED else None
-        if scanner_class is None:
-            return None
-        is_plain = self.envelope.document == "plain"
-        return scanner_class(
-            self.key_names,
-            self.key_letters,
-            self.key_heads,
-            self.key_tail,
-            is_plain=is_plain,
-            sanitises=self.envelope.sanitises_names and not is_plain,
-        )
+        """See ``TablePlan.scanner``."""
+        return self.plan.scanner(self.key_heads, self.key_tail)
 
     def key(self, values: tuple[str, ...]) -> bytes:
         """The Kafka key."""
@@ -156,17 +176,20 @@ class PageLayout:
         Raises:
             ConvertError: the user identity is asked for and is not a JSON object.
         """
-        value = document.json_bytes(_members(self.envelope.value(info, facts, document="")))
+        value = document.json_bytes(_members(self.plan.envelope.value(info, facts, document="")))
         before, cut, after = value.partition(_EMPTY_DOCUMENT)
         if not cut:
-            raise InvariantError(f"envelope {self.envelope} has no document to cut at")
+            raise InvariantError(f"envelope {self.plan.envelope} has no document to cut at")
         return ValueFrame(
             head=self.value_head + before + b'"document":', tail=after + self.value_tail
         )
 
 
-def _name_in_value(name: str) -> bytes:
-    return java_json.quoted(java_json.dumps_text(name).decode())[3:-3]
+def _name_in_value(name: str, form: TextForm) -> bytes:
+    in_document = java_json.dumps_text(name)
+    if form is TextForm.JSON:
+        return java_json.quoted(in_document.decode())[3:-3]
+    return in_document[1:-1]
 
 
 def _carries_schema(converter: ConverterSpec) -> bool:

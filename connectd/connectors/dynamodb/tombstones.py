@@ -1,15 +1,25 @@
 """``tombstones.on.delete=false``: a page without the tombstones behind its deletions.
 
-Nothing else in a page has a null value, so they are told by that, on both roads. Pure.
+Nothing else in a page has a null value, so they are told by that, on all roads. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from connectd.connectors.dynamodb.specimens import NoSpecimenError
 from connectd.errors import RecordError
-from connectd.model.record import BatchPayload, ConverterSpec, EncodedPage, SourceRecord
+from connectd.model.record import (
+    BatchPayload,
+    Conversion,
+    ConverterSpec,
+    Encoded,
+    EncodedPage,
+    HasSpecimens,
+    RoutedRecord,
+    SourceRecord,
+)
 
 
 @dataclass(frozen=True)
@@ -40,3 +50,13 @@ class WithoutTombstones:
             return EncodedPage(page.topic, [each for each in page.records if each[1] is not None])
 
         return encode_without
+
+    def encoded_by_specimens(self, conversion: Conversion) -> Encoded:
+        """See ``HasSpecimens``."""
+        if not isinstance(self.page, HasSpecimens):
+            raise NoSpecimenError(f"{type(self.page).__name__} has none")
+
+        def routed(record: SourceRecord) -> RoutedRecord | None:
+            return None if record.value is None else conversion.routed(record)
+
+        return self.page.encoded_by_specimens(replace(conversion, routed=routed))

@@ -24,10 +24,12 @@ from cryptography.hazmat.primitives.serialization import (
 from connectd.errors import ConfigError
 from connectd.kafka import clientconf
 from connectd.kafka.clientconf import ClientKind, Settings
+from connectd.kafka.group import bearer
+from connectd.kafka.group.bearer import BearerLogin
 from connectd.kafka.group.scram import DIGEST_BY_MECHANISM
 
 PLAIN: Final = "PLAIN"
-MECHANISMS: Final = (PLAIN, *DIGEST_BY_MECHANISM)
+MECHANISMS: Final = (PLAIN, *DIGEST_BY_MECHANISM, bearer.MECHANISM)
 
 _PORT_MAX: Final = 65535
 _CONNECT_MS: Final = "10000"
@@ -50,7 +52,7 @@ class Access:
     servers: tuple[tuple[str, int], ...]
     client_id: str
     tls: ssl.SSLContext | None = None
-    login: Login | None = None
+    login: Login | BearerLogin | None = None
     connect_s: float = 10.0
     request_s: float = 40.0
 
@@ -80,7 +82,7 @@ def _server(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _login(conf: Mapping[str, str]) -> Login:
+def _login(conf: Mapping[str, str]) -> Login | BearerLogin:
     mechanism = conf.get("sasl.mechanism", conf.get("sasl.mechanisms", "GSSAPI")).strip().upper()
     if mechanism not in MECHANISMS:
         raise ConfigError(
@@ -88,6 +90,8 @@ def _login(conf: Mapping[str, str]) -> Login:
             "its group with a client of its own, which knows no other login; give "
             "bootstrap.servers a listener of the brokers that takes one of these"
         )
+    if mechanism == bearer.MECHANISM:
+        return bearer.read(conf)
     user, password = conf.get("sasl.username"), conf.get("sasl.password")
     if user is None or password is None:
         raise ConfigError(

@@ -21,6 +21,7 @@ from connectd.errors import AccessDeniedError, BrokerUnavailableError, ConfigErr
 from connectd.kafka import errors
 from connectd.kafka.group import requests
 from connectd.kafka.group.access import PLAIN, Access, Login
+from connectd.kafka.group.bearer import LAST_WORD, BearerLogin
 from connectd.kafka.group.requests import Api
 from connectd.kafka.group.scram import ScramLogin
 from connectd.kafka.group.wire import INT32, Reader, WireError
@@ -29,6 +30,9 @@ ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Subscriptions of a whole group, sent to its leader, are far below this."""
 
 CLOSE_S: Final = 1.0
+
+_OF_PASSWORDS: Final = "sasl.mechanism, user name and password"
+_OF_TOKENS: Final = "that the issuer of sasl.oauthbearer.token.endpoint.url is the brokers' too"
 
 
 class BrokerConnection:
@@ -134,13 +138,16 @@ class BrokerConnection:
                 )
             self._versions[api.key] = version
 
-    async def _log_in(self, login: Login) -> None:
+    async def _log_in(self, login: Login | BearerLogin) -> None:
         answer = await self._exchange(requests.SASL_HANDSHAKE, {"mechanism": login.mechanism})
         if answer["error_code"]:
             offered = ", ".join(answer["mechanisms"]) or "none"
             raise ConfigError(
                 f"sasl.mechanism: found {login.mechanism}, but {self.where} takes {offered}"
             )
+        if isinstance(login, BearerLogin):
+            await self._show(login)
+            return
         if login.mechanism == PLAIN:
             await self._prove(f"\0{login.user}\0{login.password}".encode())
             return
@@ -148,12 +155,21 @@ class BrokerConnection:
         challenge = await self._prove(scram.first())
         scram.check(await self._prove(scram.final(challenge)))
 
-    async def _prove(self, content: bytes) -> bytes:
+    async def _show(self, login: BearerLogin) -> None:
+        try:
+            if await self._prove(await login.first(), _OF_TOKENS):
+                await self._prove(LAST_WORD, _OF_TOKENS)  # raises what the broker tells of it
+                raise AccessDeniedError(f"logging in at {self.where}: the token is refused")
+        except AccessDeniedError:
+            login.forget()
+            raise
+
+    async def _prove(self, content: bytes, to_check: str = _OF_PASSWORDS) -> bytes:
         answer = await self._exchange(requests.SASL_AUTHENTICATE, {"auth_bytes": content})
         if answer["error_code"]:
             raise AccessDeniedError(
                 f"logging in at {self.where}: {answer['error_message'] or 'refused'}; check "
-                "sasl.mechanism, user name and password"
+                f"{to_check}"
             )
         return bytes(answer["auth_bytes"])
 

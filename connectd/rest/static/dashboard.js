@@ -29,7 +29,8 @@ async function load() {
   const paths = names.map((name) => pathOf("connectd", "connectors", name, "tables"));
   const answers = await readEach(paths);
   const rowsOf = (answer) => (answer instanceof Error ? answer : answer.tables);
-  return { worker, readiness, listing, rows: new Map(names.map((name, index) => [name, rowsOf(answers[index])])) };
+  const rows = new Map(names.map((name, index) => [name, rowsOf(answers[index])]));
+  return { worker, readiness, listing, rows, unanswered: answers.flatMap((answer) => answer.unanswered ?? []) };
 }
 
 /** Configurations are long, and hardly change: they are asked for when there is a new name. */
@@ -43,16 +44,24 @@ async function learnClasses(names) {
   }
 }
 
-function show({ worker, readiness, listing, rows }) {
+function show({ worker, readiness, listing, rows, unanswered }) {
   const list = connectorsOf(listing, classes, rows);
   const found = history.update(list, performance.now());
   setText(byId("worker"), `${worker.version} · ${location.host}`);
   const reasons = readiness.reasons ?? [];
+  showText(byId("unanswered"), missingWords(unanswered));
   showText(byId("not-ready"), reasons.length === 0 ? "" : `The worker is not ready. ${reasons.join(" ")}`);
   document.title = titleOf(list);
   overview.update(list, found);
   connectors.update(list);
   tables.update(found, list);
+}
+
+function missingWords(unanswered) {
+  const workers = new Map(unanswered.map(({ url, reason }) => [url, reason]));
+  if (workers.size === 0) return "";
+  const each = [...workers].map(([url, reason]) => `${url} (${reason})`);
+  return `Tables of other workers are missing here: ${each.join(", ")}.`;
 }
 
 function titleOf(list) {

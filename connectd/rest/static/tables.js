@@ -77,7 +77,7 @@ export class Tables {
 
   #whyEmpty() {
     if (this.#tables.length > 0) return "No table fits these filters.";
-    return "No connector of this worker shows a table.";
+    return "No connector shows a table.";
   }
 
   #header({ title, order, isDescendingFirst = false }) {

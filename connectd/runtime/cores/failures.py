@@ -10,7 +10,9 @@ import msgspec
 
 from connectd.errors import (
     ConnectdError,
+    ProducerLostError,
     RetriableError,
+    SendAgainError,
     TaskProcessLostError,
     TopicGoneError,
     WorkerError,
@@ -20,6 +22,8 @@ from connectd.runtime.statuses import CarriedError, summary_of, trace_of
 _KINDS: tuple[type[ConnectdError], ...] = (
     TaskProcessLostError,
     TopicGoneError,
+    ProducerLostError,
+    SendAgainError,
     RetriableError,
     WorkerError,
 )

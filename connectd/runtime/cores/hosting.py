@@ -18,7 +18,7 @@ from typing import Final
 
 import structlog
 
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.errors import TaskProcessLostError
 from connectd.model.ids import ConnectorTaskId
@@ -66,7 +66,7 @@ class HostParts:
     ``on_fenced`` throws away what producers hold, ``on_level`` sets levels of loggers.
     """
 
-    clock: Clock
+    clock: BootClock
     send: Callable[[messages.ToParent], None]
     make_runner: HostedRunnerMaker
     report: Callable[[], messages.ProcessReport]
@@ -225,7 +225,7 @@ class TaskHost:
 
     def may_write(self) -> bool:
         """Whether what runs here is still its own; if not, it has been fenced when this returns."""
-        if self._parts.clock.monotonic() < self._until_s:
+        if self._parts.clock.boot_s() < self._until_s:
             return True
         self._fence(are_lost=True)
         return False
@@ -237,7 +237,7 @@ class TaskHost:
             self._leased.clear()
             if self._until_s == math.inf:
                 continue
-            left_s = self._until_s - clock.monotonic()
+            left_s = self._until_s - clock.boot_s()
             await wait_first(clock.sleep(left_s), self._leased.wait())
             if not self._leased.is_set():
                 self._fence(are_lost=True)

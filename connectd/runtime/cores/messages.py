@@ -84,7 +84,7 @@ class AbandonTask(_Message):
 
 
 class MayWrite(_Message):
-    """Until when all runs may write, in seconds of the machine's monotonic clock."""
+    """Until when all runs may write, in seconds of the machine's boot clock."""
 
     until_s: float
 

@@ -1,7 +1,9 @@
 """Moving only what has to move (spec kafka-connect C.5.5): a pure function, and what it remembers.
 
 A member that vanishes may come back, after a restart: what it ran waits for it for
-``scheduled.rebalance.max.delay.ms``, and only then goes to others. What a new member is to get is
+``scheduled.rebalance.max.delay.ms``, and only then goes to others. Java's leader does not know the
+worker again that has come back, and lets it wait as well; here a new member that is reached where
+the lost one was is that worker, and gets its own back at once. What a new member is to get is
 first taken from those who have it, and given in the next round, when they have let go of it: so no
 task ever runs twice. The leader remembers the round before; a new leader remembers nothing, and
 hands out at once what nobody runs.
@@ -31,13 +33,15 @@ class Memory:
     """What a leader knows of its last round; ``scheduled_ms`` 0: no rebalance is scheduled.
 
     ``candidates`` are members that ran nothing while lost work waits: they are probably the lost
-    member itself, come back, and get its work when the wait is over.
+    member itself, come back, and get its work when the wait is over. ``homes`` is where each member
+    is reached and what it was given, of lost ones as long as their work waits.
     """
 
     assignment: Share = NOTHING
     revocation: Share = NOTHING
     generation: int = -1
     members: frozenset[str] = frozenset()
+    homes: Mapping[str, tuple[str, Share]] = field(default_factory=dict)
     candidates: frozenset[str] = frozenset()
     scheduled_ms: int = 0
     delay_ms: int = 0
@@ -49,7 +53,8 @@ class Memory:
 class Facts:
     """What is known in a round: ``running`` by member, as they say, and what is configured.
 
-    ``last_generation`` is that of the last assignment this leader has seen completed.
+    ``last_generation`` is that of the last assignment this leader has seen completed; ``urls`` is
+    where members are reached.
     """
 
     running: Mapping[str, Share]
@@ -58,6 +63,7 @@ class Facts:
     generation: int
     now_ms: int
     delay_max_ms: int
+    urls: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,12 @@ def round_of(memory: Memory, facts: Facts) -> tuple[Memory, Outcome]:
         next={member: share - gone for member, share in facts.running.items()},  # step 5
         revoked={member: share & gone for member, share in facts.running.items()},
     )
-    _handle_lost(work, facts, lost)
+    back = _give_back(work, facts, lost)
+    lost -= back
+    if lost or not back:
+        _handle_lost(work, facts, lost)
+    else:
+        work.memory = _without_delay(memory)
     _balance(work, facts)
     _assign(work.next, created | work.to_assign)  # step 8
     whole = {member: share - work.revoked[member] for member, share in work.next.items()}
@@ -110,6 +121,7 @@ def round_of(memory: Memory, facts: Facts) -> tuple[Memory, Outcome]:
         revocation=revoked,
         generation=facts.generation,
         members=frozenset(facts.running),
+        homes=_homes(memory, facts, whole, lost),
     )
     return remembered, outcome
 
@@ -129,6 +141,33 @@ def _duplicated(running: Mapping[str, Share]) -> Share:
         twice |= seen & share
         seen |= share
     return twice
+
+
+def _give_back(work: _Work, facts: Facts, lost: Share) -> Share:
+    """What workers have lost that are members again under another id goes back to them."""
+    back = NOTHING
+    newcomers = facts.running.keys() - work.memory.members
+    new_by_url = {facts.urls.get(member): member for member in sorted(newcomers)}
+    for member, (url, share) in work.memory.homes.items():
+        newcomer = new_by_url.get(url)
+        if member in facts.running or newcomer is None:
+            continue
+        own = (share & lost) - back
+        work.next[newcomer] |= own
+        back |= own
+    return back
+
+
+def _homes(
+    memory: Memory, facts: Facts, whole: Mapping[str, Share], lost: Share
+) -> dict[str, tuple[str, Share]]:
+    waiting = lost - union(whole.values())
+    gone = {
+        member: (url, share & waiting)
+        for member, (url, share) in memory.homes.items()
+        if member not in whole and share & waiting
+    }
+    return gone | {member: (facts.urls.get(member, ""), whole[member]) for member in whole}
 
 
 def _handle_lost(work: _Work, facts: Facts, lost: Share) -> None:

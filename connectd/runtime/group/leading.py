@@ -17,7 +17,7 @@ from connectd.model.cluster import ClusterConfigState
 from connectd.model.ids import ConnectorTaskId
 from connectd.runtime.group import blobs, cooperative, eager
 from connectd.runtime.group.blobs import Allotment, Protocol, Subscription
-from connectd.runtime.group.shares import NOTHING, Share, configured
+from connectd.runtime.group.shares import NOTHING, Share, configured, union
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,12 @@ class Leading:
 
     ``is_unfinished``: another round is to follow at once. When a group falls back to the eager
     protocol its members still run what they had, so the first round deals nothing to anybody.
+    ``waiting`` is what nobody was given, since somebody may come back for it.
     """
 
     def __init__(self, delay_max_ms: int) -> None:
         self.is_unfinished = False
+        self.waiting = NOTHING
         self._delay_max_ms = delay_max_ms
         self._memory = cooperative.Memory()
         self._urls: Mapping[str, str] = {}
@@ -80,9 +82,11 @@ class Leading:
             generation=round_.generation,
             now_ms=now_ms,
             delay_max_ms=self._delay_max_ms,
+            urls=self._urls,
         )
         self._memory, outcome = cooperative.round_of(self._memory, facts)
         self._shares = outcome.whole
+        self.waiting = facts.configured - union(outcome.whole.values())
         return {
             member: replace(
                 self._given(round_, offset, outcome.assigned[member]),
@@ -95,6 +99,7 @@ class Leading:
     def _deal(self, round_: Round, offset: int, everything: Share) -> dict[str, Allotment]:
         self.is_unfinished = bool(self._memory.members)
         self._memory = cooperative.Memory()
+        self.waiting = everything if self.is_unfinished else NOTHING
         self._shares = eager.deal(
             round_.subscriptions, NOTHING if self.is_unfinished else everything
         )

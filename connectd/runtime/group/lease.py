@@ -5,7 +5,8 @@ others may run what it ran. It hears of a heartbeat after that has been sent and
 answered; so the time from the sending of the last one that was answered is never longer here than
 there. Before it is over the member stops what it runs; when it is over it must not write any more.
 
-Pure: readings of a monotonic clock in seconds go in.
+Pure: readings in seconds go in, of a clock that goes on while the machine is suspended, since the
+coordinator's does (``Clock.boot_s``).
 """
 
 from __future__ import annotations

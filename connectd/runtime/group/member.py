@@ -27,7 +27,7 @@ from typing import Final
 import structlog
 
 from connectd.aio.backoff import Backoff
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock
 from connectd.aio.jobs import JobGroup, run_unless, wait_first
 from connectd.configdef import rest_settings
 from connectd.configdef.worker import GroupSettings
@@ -74,7 +74,7 @@ class GroupMember:
         session: Session,
         configs: protocols.ConfigStore,
         offsets: protocols.OffsetStore,
-        clock: Clock,
+        clock: BootClock,
         settings: GroupSettings,
     ) -> None:
         self.worker_id = rest_settings.worker_id(worker_url)
@@ -150,13 +150,20 @@ class GroupMember:
         return (
             self._last is not None
             and self._last.leader == self._member_id
-            and self._pulse.lease.is_valid(self._clock.monotonic())
+            and self._pulse.is_leased
         )
 
     @property
     def leader_url(self) -> str | None:
         """See ``Membership``."""
         return None if self._last is None else self._last.leader_url
+
+    @property
+    def waiting_work(self) -> int:
+        """See ``Membership``."""
+        if self._leading is None or not self.is_leader:
+            return 0
+        return len(self._leading.waiting.connectors) + len(self._leading.waiting.tasks)
 
     @property
     def is_rebalancing(self) -> bool:
@@ -178,7 +185,7 @@ class GroupMember:
 
     def may_write(self) -> bool:
         """See ``Membership``."""
-        if self._pulse.lease.is_valid(self._clock.monotonic()):
+        if self._pulse.is_leased:
             return True
         self.on_lease_over()
         return False
@@ -242,7 +249,7 @@ class GroupMember:
         self._protocol = GroupProtocol.named(joined.protocol)
         await self._shrink()  # what the picture that it has joined with outdates
         allotments = self._allot(joined, snapshot)
-        sent_s = self._clock.monotonic()
+        sent_s = self._clock.boot_s()
         content = await self._session.sync(joined, allotments)
         self._pulse.renew(sent_s)
         self._go(Event.SYNCED)
@@ -279,7 +286,8 @@ class GroupMember:
         if self.is_leader and not was_leader:
             _log.info("leads the group", generation=self._generation)
         if given.error:
-            self._wish_to_rejoin()  # and reads the config topic to its end before
+            await self._caught_up(given)
+            self._wish_to_rejoin()
             return
         is_eager = self._protocol is GroupProtocol.EAGER
         kept = NOTHING if is_eager else self._allotted - given.revoked
@@ -313,8 +321,16 @@ class GroupMember:
                 "reading the config topic and the offsets topic: not at the end within "
                 f"{self._settings.sync_timeout_s:g} s (worker.sync.timeout.ms)"
             ) from error
+        snapshot = self._configs.snapshot()
+        if snapshot.offset < given.config_offset:
+            raise BehindError(
+                f"the config topic ends at offset {snapshot.offset} here, but another worker of "
+                f"the group has read to {given.config_offset} (its leader is {given.leader_url}); "
+                "check that all workers of this group.id have the same config.storage.topic and "
+                "brokers"
+            )
         self._times_behind = 0
-        return self._configs.snapshot()
+        return snapshot
 
     def _come_into_force(self, snapshot: ClusterConfigState) -> None:
         self._assignment = Assignment(
@@ -370,7 +386,7 @@ class GroupMember:
     async def _say_goodbye(self) -> None:
         member_id, self._member_id = self._member_id, ""
         self._pulse.beat_as("", -1)
-        if not member_id or not self._pulse.lease.is_valid(self._clock.monotonic()):
+        if not member_id or not self._pulse.is_leased:
             return  # nobody would hear it
         try:
             await run_unless(self._session.leave(member_id, LEAVE_S), self._clock.sleep(LEAVE_S))

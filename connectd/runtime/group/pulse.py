@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from connectd.aio.clock import Clock
+from connectd.aio.clock import BootClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.errors import AccessDeniedError, RetriableError
 from connectd.kafka.group.client import MembershipLostError, RebalanceUnderWayError
@@ -63,7 +63,13 @@ class Pulse:
     """See the module's docstring."""
 
     def __init__(
-        self, heart: Heart, clock: Clock, listener: Listener, *, session_s: float, interval_s: float
+        self,
+        heart: Heart,
+        clock: BootClock,
+        listener: Listener,
+        *,
+        session_s: float,
+        interval_s: float,
     ) -> None:
         self.lease = Lease(session_s)
         self._heart = heart
@@ -75,6 +81,11 @@ class Pulse:
         self._generation = -1
         self._leased = asyncio.Event()
         self._is_away = False
+
+    @property
+    def is_leased(self) -> bool:
+        """Whether what runs may still write."""
+        return self.lease.is_valid(self._clock.boot_s())
 
     def start(self, jobs: JobGroup) -> None:
         """Begin both jobs in the group of the owner."""
@@ -101,7 +112,7 @@ class Pulse:
             member_id, generation = self._member_id, self._generation
             if not member_id:
                 continue
-            sent_s = self._clock.monotonic()
+            sent_s = self._clock.boot_s()
             try:
                 async with asyncio.timeout(self._interval_s):
                     await self._heart.find_coordinator()
@@ -135,6 +146,6 @@ class Pulse:
         until_s = moment()
         if until_s is None:
             return False
-        wait_s = until_s - self._clock.monotonic()
+        wait_s = until_s - self._clock.boot_s()
         await wait_first(self._clock.sleep(wait_s), self._leased.wait())
         return not self._leased.is_set()

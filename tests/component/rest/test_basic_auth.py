@@ -132,6 +132,49 @@ async def test_workers_show_a_signature_instead(users: Path) -> None:
 
 
 @virtual
+async def test_unsigned_requests_of_workers_need_a_login_in_a_group_that_does_not_sign(
+    users: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with control_plane(settings=HerderSettings(session_keys=KEYS)) as plane:
+        client = _client(plane, users)
+        await plane.create("s")
+        member = plane.herder._membership
+        member.signs_requests = False  # type: ignore[misc]  # as with one member that is eager
+        for method, target in (("POST", "/connectors/s/tasks"), ("PUT", "/connectors/s/fence")):
+            body = b"[]" if method == "POST" else None
+            for headers in ({}, _login("admin:nonsense")):
+                answer = await client.request(method, target, body, headers)
+                assert (answer.status, answer.message) == (401, "User cannot access the resource.")
+            answer = await client.request(method, target, body, _login("admin:s3cret"))
+            assert answer.status == 204
+            forged = {
+                "x-connect-request-signature-algorithm": "HmacSHA256",
+                "x-connect-authorization": "AAAA",
+            }
+            assert (await client.request(method, target, body, forged)).status == 403
+            signature = plane.herder.session_keys.sign(body or b"")
+            assert signature is not None
+            signed = {
+                "x-connect-request-signature-algorithm": signature.algorithm,
+                "x-connect-authorization": signature.text,
+            }
+            assert (await client.request(method, target, body, signed)).status == 204
+        assert capsys.readouterr().out.count("refused an unsigned request of another worker") == 1
+
+
+@pytest.mark.parametrize("protocol", ["compatible", "eager"])
+def test_a_protocol_that_never_signs_is_refused_beside_it(users: Path, protocol: str) -> None:
+    properties = {**WORKER_PROPERTIES, "connect.protocol": protocol}
+    WorkerConfig.from_properties(properties)  # without a login, as in Java
+    for key, text in (
+        (rest_login.CREDENTIALS_FILE, str(users)),
+        ("rest.extension.classes", rest_login.EXTENSION),
+    ):
+        with pytest.raises(ConfigError, match=f"^connect.protocol is {protocol}, .* sessioned"):
+            WorkerConfig.from_properties({**properties, key: text})
+
+
+@virtual
 async def test_probes_can_be_let_in(users: Path) -> None:
     async with control_plane() as plane:
         paths = {rest_login.PUBLIC_PATHS: "/health, /"}

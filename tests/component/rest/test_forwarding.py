@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from connectd.configdef.session_key_settings import SessionKeySettings
 from connectd.runtime.herder import HerderSettings
@@ -173,12 +174,15 @@ class ScriptedPeers:
     def __init__(self) -> None:
         self.answer = PeerAnswer(204, b"")
         self.error: PeerError | None = None
+        self.is_silent = False
         self.headers: Mapping[str, str] = {}
 
     async def ask(
         self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> PeerAnswer:
         self.headers = headers
+        if self.is_silent:
+            await asyncio.Event().wait()
         if self.error is not None:
             raise self.error
         return self.answer
@@ -210,4 +214,49 @@ async def test_what_is_no_answer_is_told_in_the_words_that_clients_know() -> Non
         peers.answer = PeerAnswer(409, json.dumps({"error_code": 409, "message": "x"}).encode())
         assert await _delete(plane) == (409, "x")
         await plane.client.request("DELETE", "/connectors/a", headers={"Authorization": "Basic x"})
-        assert peers.headers == {"Authorization": "Basic x"}
+        assert peers.headers == {"Authorization": "Basic x", "X-Connectd-Deadline-Ms": "90000"}
+
+
+def tables_of(shown: Mapping[str, Any]) -> list[str]:
+    return sorted(row["table"] for row in shown["tables"])
+
+
+@virtual
+async def test_every_worker_shows_the_tables_of_all_and_names_those_that_do_not_answer() -> None:
+    async with Cluster(options=OPTIONS) as cluster:
+        leader, follower = await two(cluster)
+        await leader.plane.client.put("/connectors/a/config", src("a", tasks_max="2"))
+        await cluster.settle()
+        path = "/connectd/connectors/a/tables"
+        for worker in (leader, follower):
+            shown = (await worker.plane.client.get(path)).json()
+            assert tables_of(shown) == ["skipped", "t0", "t1"]
+            assert "unanswered" not in shown
+        alone = (await leader.plane.client.get(f"{path}?forward=false")).json()
+        assert tables_of(alone) == ["skipped", "t0"]
+
+        cluster.away = {"w2"}
+        shown = (await leader.plane.client.get(path)).json()
+        assert tables_of(shown) == ["skipped", "t0"]
+        reason = "http://w2:8083/connectd/connectors/a/tables?forward=false: nobody is there"
+        assert shown["unanswered"] == [{"url": "http://w2:8083/", "reason": reason}]
+
+
+@virtual
+async def test_a_part_that_is_no_answer_is_missing_and_shows_why() -> None:
+    peers = ScriptedPeers()
+    async with Cluster(options=OPTIONS) as cluster:
+        leader, _ = await two(cluster)
+        await leader.plane.client.put("/connectors/a/config", src("a", tasks_max="2"))
+        await cluster.settle()
+        cluster.instead = peers
+        reasons = list[str]()
+        for peers.answer in (PeerAnswer(500, b"{}"), PeerAnswer(200, b"<"), PeerAnswer(200, b"[]")):
+            shown = await leader.plane.client.get("/connectd/connectors/a/tables")
+            (part,) = shown.json()["unanswered"]
+            reasons.append(part["reason"])
+        assert reasons[0] == "status 500"
+        assert all("not what a worker answers" in each for each in reasons[1:])
+        peers.is_silent = True
+        shown = await leader.plane.client.get("/connectd/connectors/a/tables")
+        assert [each["reason"] for each in shown.json()["unanswered"]] == ["no answer within 5 s"]

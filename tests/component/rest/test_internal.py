@@ -57,6 +57,16 @@ async def test_a_task_set_of_another_worker_is_committed() -> None:
 
 
 @virtual
+async def test_in_a_group_that_does_not_sign_what_is_signed_is_checked_all_the_same() -> None:
+    async with control_plane(settings=SIGNED) as plane:
+        await plane.create("s")
+        plane.herder._membership.signs_requests = False  # type: ignore[misc]
+        assert (await plane.client.request("POST", TASKS, b"[]")).status == 204
+        assert (await send(plane, "POST", TASKS, b"[]")).status == 204
+        assert (await send(plane, "POST", TASKS, b"[]", signature="AAAA")).status == 403
+
+
+@virtual
 async def test_a_stopped_connector_takes_no_tasks() -> None:
     async with control_plane(settings=SIGNED) as plane:
         await plane.create("s")

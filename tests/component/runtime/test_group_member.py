@@ -10,7 +10,7 @@ import pytest
 from connectd.errors import BrokerUnavailableError, ConfigError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
-from tests.kit.cluster import GROUP, Cluster
+from tests.kit.cluster import GROUP, Cluster, ConfigLogs
 from tests.kit.control_plane import src
 from tests.kit.virtual import virtual
 
@@ -78,9 +78,55 @@ async def test_a_worker_that_leaves_is_waited_for_and_gets_its_own_work_back() -
         await cluster.settle()
         assert cluster.placed() == {"w1": placed["w1"]}
         await cluster.start("w2")
-        await cluster.settle(DELAY_S + 2 * SESSION_S)
+        await cluster.settle()  # and not for the whole delay
         assert cluster.placed() == placed
         assert cluster.workers["w1"].plane.probes["a"].calls["task start"] == 4  # 2 of them moved
+
+
+@virtual
+@pytest.mark.parametrize("away_s", [1.2 * SESSION_S, 3 * SESSION_S])
+@pytest.mark.parametrize("others", [0, 1])
+async def test_a_worker_that_was_cut_off_for_long_goes_on_when_it_is_back(
+    others: int, away_s: float
+) -> None:
+    """Alone it is its own leader, which must not take itself for lost."""
+    async with Cluster() as cluster:
+        await with_tasks(cluster)
+        for number in range(others):
+            await cluster.start(f"v{number}")
+        one = await cluster.start("w1")
+        await cluster.settle(30.0)
+        placed = cluster.placed()
+        one.session.is_cut = True
+        await cluster.settle(away_s)
+        assert cluster.placed()["w1"] == []
+        one.session.is_cut = False
+        await cluster.settle(SESSION_S)
+        assert cluster.placed() == placed
+
+
+@virtual
+@pytest.mark.parametrize("has_more", [True, False])
+async def test_a_worker_of_another_config_topic_stays_away_and_says_why(
+    has_more: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether its own topic is longer or shorter than the others'."""
+    async with Cluster() as cluster:
+        await with_tasks(cluster)
+        await cluster.start("w1")
+        await cluster.settle()
+        elsewhere = ConfigLogs()
+        view = elsewhere.view()
+        for number in range(40 if has_more else 1):
+            await view.put_connector(f"b{number}", src(f"b{number}"))
+        async with asyncio.TaskGroup() as jobs:
+            job = jobs.create_task(cluster.start("w2", configs=elsewhere))
+            joins = cluster.group.generation
+            await cluster.settle(60.0)
+            assert cluster.group.generation - joins < 60, "it does not ask all the time"
+            words = "check that all workers of this group.id have the same config.storage.topic"
+            assert words in capsys.readouterr().out
+            job.cancel()
 
 
 @virtual
@@ -93,8 +139,10 @@ async def test_the_work_of_a_worker_that_does_not_come_back_goes_to_the_others()
         await cluster.stop("w2")
         await cluster.settle(DELAY_S - SESSION_S)
         assert len(cluster.placed()["w1"]) == 2
+        assert cluster.workers["w1"].member.waiting_work == 2
         await cluster.settle(3 * SESSION_S)
         assert cluster.placed() == {"w1": ["a-0", "a-1", "a-2", "a-3"]}
+        assert cluster.workers["w1"].member.waiting_work == 0
 
 
 @virtual
@@ -142,6 +190,23 @@ async def test_tasks_that_do_not_stop_in_time_lose_their_pens_when_the_lease_is_
         await asyncio.sleep(SESSION_S + 0.1)
         assert runner.is_abandoned
         runner.finish()
+
+
+@virtual
+async def test_a_worker_whose_machine_was_suspended_may_not_write_when_it_wakes() -> None:
+    """Its own clock has stood still; the coordinator's has not."""
+    async with Cluster() as cluster:
+        await with_tasks(cluster)
+        one = await cluster.start("w1")
+        await cluster.settle()
+        one.clock.slept_s = SESSION_S / 2
+        assert one.member.may_write()
+        one.clock.slept_s = 2 * SESSION_S
+        assert not one.member.may_write()
+        assert not one.member.is_leader
+        await cluster.settle(30.0)
+        assert one.member.may_write()
+        assert len(cluster.placed()["w1"]) == 4
 
 
 @virtual

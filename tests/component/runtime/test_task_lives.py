@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from connectd.errors import TopicGoneError
+from connectd.errors import ProducerLostError, SendAgainError, TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, State
 from connectd.runtime.lives import LifeSettings
@@ -221,21 +221,38 @@ async def test_a_restart_is_seen_by_whoever_asks_next() -> None:
 
 
 GONE = TopicGoneError("producing to topic t: there is no such topic")
+LOST = ProducerLostError("producing: all brokers are lost")
 
 
+@pytest.mark.parametrize("why", [GONE, LOST], ids=["topic", "producer"])
 @virtual
-async def test_a_task_whose_topic_vanishes_goes_back_by_itself_and_shows_no_failure() -> None:
+async def test_a_task_that_has_to_send_again_goes_back_by_itself_and_shows_no_failure(
+    why: SendAgainError,
+) -> None:
     async with control_plane() as plane:
         await plane.create("s")
         probe = plane.probes["s"]
         for number in range(1, 4):
-            probe.latest().fail(GONE)
+            probe.latest().fail(why)
             await plane.settle(REWIND_STEADY_S + 20.0)
             assert len(probe.runners) == 1 + number
             assert await plane.states("s") == ("RUNNING", ["RUNNING"])
         # Each has lived long: they do not add up.
         for _ in range(REWINDS_MAX):
-            probe.latest().fail(GONE)
+            probe.latest().fail(why)
+            await plane.settle(20.0)
+            assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+        assert probe.alive() == [S0]
+
+
+@virtual
+async def test_a_task_that_loses_one_producer_after_another_fails_never() -> None:
+    """Brokers that are away are waited for without end."""
+    async with control_plane() as plane:
+        await plane.create("s")
+        probe = plane.probes["s"]
+        for _ in range(3 * REWINDS_MAX):
+            probe.latest().fail(LOST)
             await plane.settle(20.0)
             assert await plane.states("s") == ("RUNNING", ["RUNNING"])
         assert probe.alive() == [S0]

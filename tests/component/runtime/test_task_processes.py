@@ -11,6 +11,8 @@ from dataclasses import replace
 
 import pytest
 
+from connectd.aio import clock as clocks
+from connectd.aio.clock import LoopClock
 from connectd.errors import RetriableError, TopicGoneError
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourcePartition
@@ -245,7 +247,7 @@ async def test_an_abandoned_task_writes_nothing_any_more() -> None:
 async def test_processes_write_for_as_long_as_the_worker_has_said() -> None:
     """The worker stands still: its processes do not know what the group thinks of it."""
     async with with_processes() as (plane, processes):
-        now_s = asyncio.get_running_loop().time
+        now_s = LoopClock().boot_s
         until_s = now_s() + 10.0
         processes.processes.writes_until_s = lambda: until_s
         await plane.settle(LEASE_S)
@@ -263,6 +265,24 @@ async def test_processes_write_for_as_long_as_the_worker_has_said() -> None:
         await plane.settle(LEASE_S)
         assert await plane.states("s") == ("RUNNING", ["RUNNING"])
         assert len(plane.probes["s"].runners) == 2
+
+
+@virtual
+async def test_a_process_that_wakes_after_a_suspension_writes_nothing_before_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with with_processes() as (plane, processes):
+        until_s = LoopClock().boot_s() + 10.0
+        processes.processes.writes_until_s = lambda: until_s
+        await plane.settle(LEASE_S)
+        await plane.create("s")
+        hosted = processes.hosted[-1]
+        assert hosted.may_write()
+        slept_s = clocks.suspended_s()
+        monkeypatch.setattr(clocks, "suspended_s", lambda: slept_s + 10.0)
+        assert not hosted.may_write()
+        assert plane.probes["s"].runners[0].is_abandoned
+        processes.processes.writes_until_s = lambda: math.inf
 
 
 class LateMember(SoleMember):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from connectd.aio import clock as clocks
 from connectd.aio.clock import LoopClock, iso_instant, wall_ms
 from tests.kit.virtual import virtual
 
@@ -16,6 +17,20 @@ async def test_both_readings_move_together_on_a_virtual_loop() -> None:
     assert clock.monotonic() - began_s == pytest.approx(3600.0)
     assert clock.wall_s() - wall_s == pytest.approx(3600.0)
     assert wall_ms(clock) == 4_600_000
+
+
+@virtual
+async def test_time_that_the_machine_was_suspended_is_counted_where_others_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = LoopClock()
+    before_s = clock.boot_s()
+    await clock.sleep(5.0)
+    assert clock.boot_s() - before_s == pytest.approx(5.0, abs=0.1)
+    slept_s = clocks.suspended_s()
+    assert slept_s >= -0.001, "a clock that counts more is never behind"
+    monkeypatch.setattr(clocks, "suspended_s", lambda: slept_s + 60.0)
+    assert clock.boot_s() - before_s == pytest.approx(65.0, abs=0.1)
 
 
 @virtual

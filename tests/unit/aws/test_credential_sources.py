@@ -7,15 +7,15 @@ takes a set for ended before its time.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from connectd.aws.clients import AwsClients
+from tests.kit.local_http import LocalHttp, Quiet
 from tests.unit.aws.cloud import ROLE, FakeCloud, signer_of
 from tests.unit.aws.doubles import HandClock
 from tests.unit.aws.test_credentials import scan, scan_and_describe, within_cloud
@@ -25,7 +25,7 @@ _INSTANCE = "/latest/meta-data/iam/security-credentials/"
 _SESSION = "imds-session"
 
 
-class MetadataService:
+class MetadataService(LocalHttp):
     """What answers at 169.254.169.254 and in ECS and EKS: one role, numbered sets of keys."""
 
     def __init__(self) -> None:
@@ -33,28 +33,14 @@ class MetadataService:
         self.sets = 0
         service = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
                 service._reply(self, _SESSION if self.path == "/latest/api/token" else None)
 
             def do_GET(self) -> None:
                 service._reply(self, service._answer(self))
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> MetadataService:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def _answer(self, request: BaseHTTPRequestHandler) -> str | None:
         if request.path == _CONTAINER:

@@ -11,7 +11,7 @@ import pytest
 
 from connectd.aws import pooled_transport
 from connectd.aws.pooled_transport import PooledTransport
-from connectd.aws.transport import HttpAnswer, tls_context
+from connectd.aws.transport import HttpAnswer, TransportSettings, tls_context
 from connectd.errors import InvariantError, TransientNetworkError
 from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request
 
@@ -20,12 +20,8 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @asynccontextmanager
 async def opened(*, connections_max: int = 4) -> AsyncIterator[PooledTransport]:
-    transport = PooledTransport(
-        tls=tls_context(None),
-        connections_max=connections_max,
-        connect_timeout_s=5,
-        user_agent="connectd/test",
-    )
+    settings = TransportSettings(tls_context(None), connections_max, 5, "connectd/test")
+    transport = PooledTransport(settings)
     await transport.open()
     try:
         yield transport

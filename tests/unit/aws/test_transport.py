@@ -21,7 +21,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from connectd.aws import http_connection
 from connectd.aws import transport as transport_module
 from connectd.aws.pooled_transport import PooledTransport
-from connectd.aws.transport import AiohttpTransport, HttpAnswer, parse_date_s, tls_context
+from connectd.aws.transport import (
+    AiohttpTransport,
+    HttpAnswer,
+    TransportSettings,
+    parse_date_s,
+    tls_context,
+)
 from connectd.errors import ConfigError, ConnectdError, InvariantError, TransientNetworkError
 from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request
 
@@ -41,12 +47,8 @@ def each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @asynccontextmanager
 async def opened(ca_bundle: str | None = None) -> AsyncIterator[Transport]:
-    transport = _made(
-        tls=tls_context(ca_bundle),
-        connections_max=4,
-        connect_timeout_s=5,
-        user_agent="connectd/test",
-    )
+    settings = TransportSettings(tls_context(ca_bundle), 4, 5, "connectd/test")
+    transport = _made(settings)
     await transport.open()
     try:
         yield transport
@@ -393,9 +395,7 @@ def test_closing_fails_what_is_under_way() -> None:
 
 def test_a_transport_that_is_not_open_says_so() -> None:
     async def scenario() -> ConnectdError | InvariantError:
-        transport = _made(
-            tls=tls_context(None), connections_max=1, connect_timeout_s=1, user_agent="u"
-        )
+        transport = _made(TransportSettings(tls_context(None), 1, 1, "u"))
         with pytest.raises(InvariantError, match="not open") as caught:
             await post(transport, "http://127.0.0.1:1")
         await transport.close()

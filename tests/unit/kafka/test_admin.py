@@ -12,7 +12,7 @@ import pytest
 
 from connectd.aio.clock import LoopClock
 from connectd.errors import BrokerUnavailableError
-from connectd.kafka.admin import KafkaAdmin
+from connectd.kafka.admin import PATIENCE_S, KafkaAdmin
 from connectd.kafka.admin_keeper import KEEPER
 from tests.harness.processes import free_ports, wait_for
 from tests.unit.kafka.scripted_broker import CLUSTER_ID, ScriptedBroker
@@ -90,3 +90,28 @@ def test_a_client_is_not_let_go_of_before_it_has_answered() -> None:
 
         broker.is_silent = False
         assert wait_for(lambda: client() is None, deadline_s=DEADLINE_S)
+
+
+class Hours(LoopClock):
+    """A clock that is set by hand."""
+
+    now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+def test_a_client_that_answers_nothing_is_let_go_of_after_a_while_and_not_before() -> None:
+    nowhere = {"bootstrap.servers": f"127.0.0.1:{free_ports(1)[0]}"}
+    clock = Hours()
+
+    async def ask() -> list[bool]:
+        admin = KafkaAdmin(nowhere, client_id="admin", clock=clock)
+        first, is_asked = admin._asked, []
+        for clock.now_s in (0.0, PATIENCE_S - 1.0, PATIENCE_S):
+            with pytest.raises(BrokerUnavailableError, match="Connection refused"):
+                await admin.exists("t", 0.5)
+            is_asked.append(admin._asked is first)
+        return is_asked
+
+    assert asyncio.run(ask()) == [True, True, False]

@@ -47,6 +47,7 @@ def test_a_producer_loses_nothing_and_places_keys_as_java_does() -> None:
         "queue.buffering.max.kbytes": "32768",
         "reconnect.backoff.ms": "50",
         "reconnect.backoff.max.ms": "1000",
+        "socket.connection.setup.timeout.ms": "10000",
     }
 
 

@@ -189,6 +189,11 @@ class HeldProducer:
             )
         )
 
+    def give_up(self, number: int, error: ConnectdError) -> None:
+        """A page fails as a whole, with the producer."""
+        job, _ = self.sent[number]
+        job.on_done(SendResult(topics=("demo-orders",), records=1, error=error))
+
 
 class ListWriter:
     def __init__(self) -> None:

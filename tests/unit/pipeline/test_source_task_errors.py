@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from connectd.errors import FatalTaskError, TopicGoneError
+from connectd.errors import FatalTaskError, ProducerLostError, TopicGoneError
 from connectd.kafka.producer import RecordFailure
 from connectd.model.record import Acked
 from connectd.pipeline.failure_reports import ErrorStatistics
@@ -165,6 +165,26 @@ def test_a_topic_that_vanishes_skips_nothing_whatever_is_tolerated(tolerate_all:
         rig.producer.answer(1, RecordFailure(b"b", "demo-orders", gone))
         await rig.end()
         assert rig.failure is gone
+        assert rig.committed == [{"n": 1}]
+        assert rig.runner.statistics().errors == ErrorStatistics()
+        assert rig.tails_left == []  # the next life sends them
+
+    virtual(scenario)
+
+
+@pytest.mark.parametrize("tolerate_all", [False, True])
+def test_what_a_lost_producer_held_is_sent_again_whatever_is_tolerated(tolerate_all: bool) -> None:
+    async def scenario() -> None:
+        registry = Registry(refused=frozenset({"bad"}))
+        pages = [batch(1, "a"), batch(2, "b", *(["bad"] if tolerate_all else [])), batch(3, "c")]
+        rig = Rig(pages, tolerate_all=tolerate_all, value=registry)
+        await rig.begin()
+        lost = ProducerLostError("all brokers are lost")
+        rig.producer.give_up(1, lost)
+        rig.producer.answer(0)
+        rig.producer.answer(2)
+        await rig.end()
+        assert rig.failure is lost
         assert rig.committed == [{"n": 1}]
         assert rig.runner.statistics().errors == ErrorStatistics()
         assert rig.tails_left == []  # the next life sends them

@@ -94,16 +94,18 @@ def test_answers_of_every_kind(answer: bytes, expected: PeerAnswer) -> None:
 )
 def test_what_is_no_answer_is_told_with_the_url(answer: bytes) -> None:
     server = Server(answer)
-    with pytest.raises(PeerError, match=r"^http://127\.0\.0\.1:\d+"):
+    with pytest.raises(PeerError, match=r"^http://127\.0\.0\.1:\d+") as raised:
         ask(server, lambda peers: peers.ask("GET", server.url, body=None, headers={}))
+    assert not raised.value.is_unsent
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:{port}/", "ftp://127.0.0.1:{port}/", "nowhere"])
 def test_where_nobody_is(url: str) -> None:
     (port,) = free_ports(1)
     found = url.format(port=port)
-    with pytest.raises(PeerError, match=f"^{found}"):
+    with pytest.raises(PeerError, match=f"^{found}") as raised:
         asyncio.run(HttpPeers().ask("GET", found, body=None, headers={}))
+    assert raised.value.is_unsent
 
 
 def test_names_in_certificates_are_checked_unless_the_listener_says_not_to() -> None:

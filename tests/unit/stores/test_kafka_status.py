@@ -10,7 +10,13 @@ import pytest
 import structlog
 
 from connectd.aio.clock import LoopClock
-from connectd.errors import AccessDeniedError, ProduceError, RecordTooLargeError, WorkerError
+from connectd.errors import (
+    AccessDeniedError,
+    ProduceError,
+    ProducerLostError,
+    RecordTooLargeError,
+    WorkerError,
+)
 from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import State
 from connectd.model.status import Status, TopicStatus
@@ -80,6 +86,19 @@ def test_a_status_that_was_withdrawn_is_written_again_after_a_while() -> None:
         store.put_task(TASK, status(State.FAILED), safe=True)
         log.refuse(LATE)
         assert len(log.pages) == 1
+        await asyncio.sleep(2 * RETRY_S)
+        assert log.pages[1] == log.pages[0]
+        log.acknowledge()
+        assert await store.flush(1.0)
+        assert store.task(TASK) == status(State.FAILED)
+
+    run(work)
+
+
+def test_one_that_was_lost_with_its_client_is_written_again_by_the_next() -> None:
+    async def work(store: KafkaStatusStore, log: FakeLog) -> None:
+        store.put_task(TASK, status(State.FAILED), safe=True)
+        log.fail(ProducerLostError("all brokers are lost"))
         await asyncio.sleep(2 * RETRY_S)
         assert log.pages[1] == log.pages[0]
         log.acknowledge()

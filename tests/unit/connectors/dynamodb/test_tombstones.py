@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import pytest
+
+from connectd.connectors.dynamodb.specimens import NoSpecimenError
 from connectd.connectors.dynamodb.tombstones import WithoutTombstones
 from connectd.errors import ConvertError, RecordError
-from connectd.model.record import ConverterSpec, EncodedPage, SourceRecord
+from connectd.model.record import Conversion, ConverterSpec, EncodedPage, SourceRecord
+from connectd.model.text_marks import TextForm
 
 SPEC = ConverterSpec("json")
 ERROR = ConvertError("this one cannot be expressed")
@@ -55,3 +59,9 @@ def test_without_a_direct_road_there_is_none() -> None:
 
 def test_entries_are_counted_as_before() -> None:
     assert len(WithoutTombstones(Page())) == 3
+
+
+def test_a_page_that_has_no_specimens_has_none_without_tombstones() -> None:
+    conversion = Conversion(lambda record: None, TextForm.JSON, TextForm.JSON)
+    with pytest.raises(NoSpecimenError, match="Page has none"):
+        WithoutTombstones(Page()).encoded_by_specimens(conversion)

@@ -33,10 +33,9 @@ def test_a_login_in_jaas_form(mechanism: str) -> None:
     assert "'p'" not in repr(found.login)
 
 
-@pytest.mark.parametrize("mechanism", ["GSSAPI", "OAUTHBEARER"])
-def test_logins_that_are_not_spoken_are_refused_with_what_to_do(mechanism: str) -> None:
-    settings = {**BROKERS, "security.protocol": "SASL_SSL", "sasl.mechanism": mechanism}
-    with pytest.raises(ConfigError, match=f"found {mechanism}, expected PLAIN.*a listener of the"):
+def test_logins_that_are_not_spoken_are_refused_with_what_to_do() -> None:
+    settings = {**BROKERS, "security.protocol": "SASL_SSL", "sasl.mechanism": "GSSAPI"}
+    with pytest.raises(ConfigError, match=r"found GSSAPI, expected PLAIN.*a listener of the"):
         access.read(settings, client_id="me")
 
 

@@ -9,7 +9,9 @@ import pytest
 from connectd.errors import (
     AccessDeniedError,
     FatalTaskError,
+    ProducerLostError,
     RetriableError,
+    SendAgainError,
     TaskProcessLostError,
     ThrottledError,
     TopicGoneError,
@@ -53,6 +55,8 @@ def _raised(error: Exception) -> Exception:
     ("error", "kind"),
     [
         (TopicGoneError("t"), TopicGoneError),
+        (ProducerLostError("p"), ProducerLostError),
+        (SendAgainError("s"), SendAgainError),
         (TaskProcessLostError("p"), TaskProcessLostError),
         (ThrottledError("slow"), RetriableError),
         (WorkerError("w"), WorkerError),

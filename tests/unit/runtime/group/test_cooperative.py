@@ -36,6 +36,7 @@ class Group:
     generation: int = 0
     memory: Memory = field(default_factory=Memory)
     members: dict[str, Share] = field(default_factory=dict)
+    urls: dict[str, str] = field(default_factory=dict)
 
     def round(self) -> Outcome:
         """One rebalance, obeyed by all."""
@@ -46,6 +47,7 @@ class Group:
             generation=self.generation + 1,
             now_ms=self.now_ms,
             delay_max_ms=self.delay_max_ms,
+            urls=self.urls,
         )
         self.memory, outcome = cooperative.round_of(self.memory, facts)
         self.generation += 1
@@ -258,3 +260,58 @@ def assert_disjoint(shares: Iterable[Share]) -> None:
     for each in shares:
         assert not seen & each
         seen |= each
+
+
+def test_a_worker_that_is_back_under_another_id_gets_its_own_at_once() -> None:
+    group = group_of("m1 m2", FOUR)
+    group.urls = {"m1": "http://one", "m2": "http://two"}
+    group.settle()
+    had = group.members.pop("m2")
+    group.members["m9"], group.urls["m9"] = NOTHING, "http://two"
+    outcome = group.round()
+    assert outcome.assigned["m9"] == had
+    assert outcome.delay_ms == 0
+    assert outcome.whole["m1"] | had == share(FOUR)
+
+
+def test_it_is_known_again_also_later_as_long_as_its_work_waits() -> None:
+    group = group_of("m1 m2 m3", FOUR)
+    group.urls = {"m1": "http://one", "m2": "http://two", "m3": "http://three"}
+    group.settle()
+    had = group.members.pop("m2")
+    assert group.round().delay_ms == DELAY_MS
+    group.now_ms += 1_000
+    also = group.members.pop("m3")
+    group.members["m8"], group.urls["m8"] = NOTHING, "http://elsewhere"
+    assert group.round().assigned["m8"] == NOTHING
+    group.members["m9"], group.urls["m9"] = NOTHING, "http://two"
+    outcome = group.round()
+    assert (outcome.assigned["m9"], outcome.assigned["m8"]) == (had, NOTHING)
+    assert outcome.delay_ms > 0, "the other one's work still waits"
+    group.members["m7"], group.urls["m7"] = NOTHING, "http://three"
+    assert group.round().assigned["m7"] == also
+    group.settle()
+    assert union(group.members.values()) == share(FOUR)
+
+
+def test_what_others_have_got_meanwhile_is_theirs() -> None:
+    group = group_of("m1 m2", FOUR)
+    group.urls = {"m1": "http://one", "m2": "http://two"}
+    group.settle()
+    group.members.pop("m2")
+    group.settle()
+    assert group.members == {"m1": share(FOUR)}
+    group.members["m9"], group.urls["m9"] = NOTHING, "http://two"
+    assert group.round().assigned["m9"] == NOTHING
+    group.settle()
+    assert len(group.members["m9"].tasks) == 2
+
+
+def test_of_two_workers_that_name_one_place_nobody_takes_what_the_other_has() -> None:
+    group = group_of("m1", FOUR)
+    group.urls = {"m1": "http://same", "m2": "http://same"}
+    group.settle()
+    group.members["m2"] = NOTHING
+    assert group.round().assigned["m2"] == NOTHING
+    group.settle()
+    assert sorted(len(each.tasks) for each in group.members.values()) == [2, 2]

@@ -1,0 +1,1 @@
+"""What a record costs, counted and not timed; see ``tests.effort.__main__``."""
