@@ -6,15 +6,15 @@ two kinds it is measured how long a change takes from its write to its append to
 broker (``LogAppendTime``, the same machine's clock), as long as the twenty are not done; and, for
 comparison, before they begin.
 
-Meanwhile another client asks for the worker's health, and the lateness of the event loop is read
-from /metrics.
+Meanwhile another client asks for the worker's health. The worker is asked for nothing else: that
+the twenty are done is seen from the ends of their topics, and how often its event loop was late
+from /metrics before and after.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import sys
 import threading
@@ -29,6 +29,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.fleet import Fleet, is_followed
+from benchmarks.pulses import Pulses
 from benchmarks.rest_rig import Latencies, quantile
 from benchmarks.rig import Rig, cpu_s, machine, peak_rss_mib, rig, say, versions
 from tests.harness.processes import HarnessError
@@ -42,12 +43,25 @@ _CYCLE = 16
 """The fake fills four shards in cycles of four records."""
 SETTLE_S, TAIL_S = 5.0, 10.0
 LOOK_S = 0.5
-_PROPERTIES = {
-    "offset.flush.interval.ms": "10000",
-    # What /metrics tells is the maximum over ten to twenty pulses of the loop.
-    "metrics.sample.window.ms": "1000",
-}
-LATENESS = "connectd_worker_loop_lateness_max_seconds"
+_PROPERTIES = {"offset.flush.interval.ms": "10000"}
+
+
+class Ends:
+    """How many records some topics have, as the broker counts them."""
+
+    def __init__(self, bootstrap: str, topics: Sequence[str]) -> None:
+        self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "ends"})
+        self._topics = topics
+
+    def records(self) -> int:
+        """Of all partitions of those that are there by now."""
+        known = self._consumer.list_topics(timeout=30).topics
+        return sum(
+            self._consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)[1]
+            for topic in self._topics
+            if topic in known
+            for partition in known[topic].partitions
+        )
 
 
 @dataclass
@@ -119,21 +133,19 @@ def _measure(
     alone_from = time.time()
     time.sleep(options.alone)
     records = options.records // BUSY_TABLES // _CYCLE * _CYCLE
+    before = Pulses.of(worker)
     for table in busy:
         fleet.control.bulk_stream(table=table, count=records, item_bytes=400)
     used_s, began_s, began = cpu_s(worker.pid), time.monotonic(), time.time()
     asker.start()
-    lateness: list[float] = []
-    while True:
-        time.sleep(LOOK_S)
-        sent = sum(row["records_sent"] for row in fleet.rows(worker) if row["table"] in busy)
-        lateness.append(_lateness_s(worker))
-        if sent >= records * BUSY_TABLES:
-            break
+    ends = Ends(parts.broker.bootstrap, [f"{fleet.topic_prefix}{table}" for table in busy])
+    while (sent := ends.records()) < records * BUSY_TABLES:
         if time.monotonic() - began_s > options.limit:
             raise HarnessError(f"the busy tables are not done: {sent} records\n{worker.log_tail()}")
+        time.sleep(LOOK_S)
     busy_until, busy_s = time.time(), time.monotonic() - began_s
     used_s = cpu_s(worker.pid) - used_s
+    pulses = Pulses.of(worker).since(before)
     probes.ended.set()
     writer.join()
     asker.join()
@@ -143,8 +155,8 @@ def _measure(
         "bench": "latency",
         "tables": options.tables,
         "busy_tables": BUSY_TABLES,
-        "busy_records": records * BUSY_TABLES,
-        "busy_records_per_s": round(records * BUSY_TABLES / busy_s),
+        "busy_records": sent,
+        "busy_records_per_s": round(sent / busy_s),
         "busy_s": round(busy_s, 1),
         "cpu_share_of_a_core": round(used_s / busy_s, 2),
         "alone": {
@@ -156,10 +168,7 @@ def _measure(
             for kind, tables in probed.items()
         },
         "health": health.summary_ms(),
-        "loop_lateness_ms": {
-            f"p{part:g}_of_maxima": round(quantile(sorted(lateness), part / 100) * 1000, 1)
-            for part in (50, 90, 100)
-        },
+        "loop_late_share": pulses.late_share,
         "peak_rss_mib": round(peak_rss_mib(worker.pid), 1),
         "versions": versions(),
         "machine": machine(),
@@ -245,14 +254,6 @@ def _ask(worker: WorkerProcess, health: Latencies, ended: threading.Event) -> No
         ) as answer:
             answer.read()
         health.times_s.append(time.perf_counter() - began_s)
-
-
-def _lateness_s(worker: WorkerProcess) -> float:
-    with urllib.request.urlopen(f"{worker.rest_url}/metrics", timeout=30) as answer:
-        for line in answer.read().decode().splitlines():
-            if line.startswith(LATENESS):
-                return float(line.rpartition(" ")[2])
-    return math.nan
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -118,6 +118,7 @@ class WorkerMetrics:
                 "ready": int(not parts.herder.reasons_not_ready()),
                 "connectors_lost": parts.herder.connectors_lost(),
                 "loop_lateness_max_seconds": report.lateness_max_s,
+                **report.loop,
                 **report.polls,
                 "task_processes": counts.processes,
                 "task_processes_running": counts.running,

@@ -61,6 +61,10 @@ class ProcessReporter:
                 for sample in family.samples
                 if (name := sample.name.removeprefix("process_")) in metrics_own.PROCESS.metrics
             },
+            loop={
+                "loop_pulses_total": parts.loop_watch.pulses,
+                "loop_pulses_late_total": parts.loop_watch.pulses_late,
+            },
             lateness_max_s=parts.loop_watch.lateness_max_s(),
         )
 

@@ -148,6 +148,8 @@ WORKER: Final = _group("The worker", "connectd_worker", (), (
      "the three topics, at start"),
     ("loop_lateness_max_seconds", _G, "s", "How late the event loop was at worst, over the window "
      "of metrics.sample.window.ms.", "the pulse of the loop, ten times a second"),
+    ("loop_pulses_total", _C, "pulses", "Of the event loop, or loops (workers).", "the same"),
+    ("loop_pulses_late_total", _C, "pulses", "Those that came more than 20 ms late.", "the same"),
     ("polls_in_flight", _G, "polls", "Polls of streams under way.", "the poll scheduler"),
     ("polls_in_flight_max", _G, "polls", "Most that may be (connectd.polls.in.flight.max).",
      "the poll scheduler"),

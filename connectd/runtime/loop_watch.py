@@ -55,6 +55,9 @@ WAITING_MAX_S: Final = 0.5
 WORKING_MAX_S: Final = 5.0
 """So much processor time it may take without a break: more than loading a large library takes."""
 
+LATE_S: Final = 0.02
+"""A pulse that is later than this counts as late: requests of the REST API wait as long."""
+
 _IDLE_BELOW: Final = 0.05
 """Where the kernel does not tell, a thread that uses less than this part of a processor sleeps."""
 
@@ -102,6 +105,8 @@ class LoopWatch:
         self._pulse_timer: asyncio.TimerHandle | None = None
         self._pulse_due_s = 0.0
         self._lateness: Window | None = None
+        self.pulses = self.pulses_late = 0
+        """So far, and those of them that came more than ``LATE_S`` late."""
         self._suspect: asyncio.Task[Any] | None = None
         self._blocked_s = 0.0
         self._is_stopped = threading.Event()
@@ -141,7 +146,10 @@ class LoopWatch:
         if self._lateness is None:
             self._lateness = Window(self._window, now_s)
         else:
-            self._lateness.record(max(0.0, now_s - self._pulse_due_s), now_s)
+            late_s = max(0.0, now_s - self._pulse_due_s)
+            self._lateness.record(late_s, now_s)
+            self.pulses += 1
+            self.pulses_late += late_s > LATE_S
         self._pulse_due_s = now_s + PULSE_S
         self._pulse_timer = loop.call_later(PULSE_S, self._beat)
 

@@ -208,7 +208,7 @@ class ProcessReport(msgspec.Struct, frozen=True):
     """What a process says of itself.
 
     ``producers`` are sums by client.id, ``producers_available`` by connector (``ProducerPool``),
-    ``aws`` by operation; ``polls`` and ``process`` by the short names of their metrics.
+    ``aws`` by operation; ``polls``, ``process`` and ``loop`` by the short names of their metrics.
     """
 
     producers: dict[str, dict[str, Value]] = {}
@@ -216,6 +216,7 @@ class ProcessReport(msgspec.Struct, frozen=True):
     aws: dict[str, dict[str, Value]] = {}
     polls: dict[str, Value] = {}
     process: dict[str, Value] = {}
+    loop: dict[str, Value] = {}
     lateness_max_s: float = 0.0
 
 

@@ -27,6 +27,7 @@ def merged(reports: Iterable[ProcessReport]) -> ProcessReport:
         aws=_added(report.aws for report in everything),
         polls=_summed(report.polls for report in everything),
         process=_summed(report.process for report in everything),
+        loop=_summed(report.loop for report in everything),
         lateness_max_s=max(
             (each for report in everything if not math.isnan(each := report.lateness_max_s)),
             default=math.nan,
@@ -40,6 +41,7 @@ def counters(report: ProcessReport) -> ProcessReport:
         producers=_counting(report.producers),
         aws=_counting(report.aws),
         process=dict(_only_counters(report.process)),
+        loop=dict(_only_counters(report.loop)),
     )
 
 

@@ -169,6 +169,7 @@ def test_how_late_the_loop_was_is_remembered_for_a_while() -> None:
                 pass
             while math.isnan(watch.lateness_max_s()):  # noqa: ASYNC110  a timer's doing
                 await asyncio.sleep(loop_watch.PULSE_S)
+            assert 1 <= watch.pulses_late <= watch.pulses
             return watch.lateness_max_s()
 
     assert asyncio.run(asyncio.wait_for(run(), GENEROUS_S)) >= loop_watch.PULSE_S

@@ -13,6 +13,7 @@ ONE = ProcessReport(
     aws={"Scan": {"calls_total": 2}},
     polls={"polls_in_flight": 1},
     process={"cpu_seconds_total": 1.5, "resident_memory_bytes": 100.0},
+    loop={"loop_pulses_total": 10, "loop_pulses_late_total": 1},
     lateness_max_s=0.25,
 )
 OTHER = ProcessReport(
@@ -21,6 +22,7 @@ OTHER = ProcessReport(
     aws={"GetRecords": {"calls_total": 5}},
     polls={"polls_in_flight": 2},
     process={"cpu_seconds_total": 0.5, "resident_memory_bytes": 50.0},
+    loop={"loop_pulses_total": 20, "loop_pulses_late_total": 0},
     lateness_max_s=math.nan,
 )
 
@@ -32,6 +34,7 @@ def test_sums_worst_cases_and_truths_about_each() -> None:
         aws={"Scan": {"calls_total": 2}, "GetRecords": {"calls_total": 5}},
         polls={"polls_in_flight": 3},
         process={"cpu_seconds_total": 2.0, "resident_memory_bytes": 150.0},
+        loop={"loop_pulses_total": 30, "loop_pulses_late_total": 1},
         lateness_max_s=0.25,
     )
 
@@ -45,4 +48,5 @@ def test_only_what_counts_outlives_a_process() -> None:
     assert kept.producers == {"p": {"record-send-total": 3}}
     assert kept.aws == ONE.aws
     assert kept.process == {"cpu_seconds_total": 1.5}
+    assert kept.loop == ONE.loop
     assert (kept.polls, kept.producers_available) == ({}, {})

@@ -1,0 +1,39 @@
+"""How a process that moves pages uses its memory: said once, before it begins.
+
+A worker's life is pages of a megabyte, a body and the records made of it, each of which is gone a
+moment later. Python asks the C library for everything of that size, and glibc gives what is freed
+back to the kernel at once, which then has to clear the same pages again for the next body: a tenth
+of what a scan costs on the event loop. So some megabytes are kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import sys
+from typing import Final
+
+KEPT_BYTES: Final = 32 << 20
+"""Of memory that is free at the end of a heap, at most so much stays the process's own."""
+
+SINGLE_BYTES: Final = 8 << 20
+"""What is larger is mapped by itself, and given back. No page is: AWS ends them at 1 MB."""
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+"""Parameters of glibc's ``mallopt(3)``, from ``malloc.h``."""
+
+_SET_OUTSIDE: Final = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+"""Whoever has set one of these has decided."""
+
+
+def settle() -> None:
+    """To be called once, when everything that stays for good is loaded."""
+    gc.freeze()  # collections need not walk over it again and again
+    if sys.platform == "linux" and not any(name in os.environ for name in _SET_OUTSIDE):
+        with contextlib.suppress(AttributeError, OSError):  # another C library: it does as it does
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+            mallopt(_M_MMAP_THRESHOLD, SINGLE_BYTES)
