@@ -9,6 +9,10 @@ Beside what the clock says, ``ratio_by_cpu`` compares the processor time that Py
 in the one process with that in the busiest of several. They take turns at the interpreter's lock,
 so this time is what a process cannot go below, however many cores there are; librdkafka's threads
 run beside it. It is what the clock comes to where each process has a core and something to do.
+
+Here the fake and the broker have the same cores, so ``ratio_limit`` says what the clock could show
+at best: all cores of the machine busy without a pause, at the processor time that all of them
+together took for a record, against the one process's rate.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -50,13 +55,14 @@ LOADS: Final[Mapping[str, tuple[str, int, Mapping[str, str]]]] = {
 class Run:
     """One measured stretch of a copy; CPU by process, the worker's own first.
 
-    ``python_s`` is that of Python's threads alone.
+    ``python_s`` is that of Python's threads alone, ``beside_s`` that of fake and broker.
     """
 
     records: int
     wall_s: float
     cpu_s: tuple[float, ...]
     python_s: tuple[float, ...]
+    beside_s: float
     rss_mib: float
 
     @property
@@ -67,10 +73,16 @@ class Run:
     def busiest_s(self) -> float:
         return max(self.python_s)
 
+    @property
+    def records_per_s_at_best(self) -> float:
+        """With all cores of the machine at work."""
+        return (os.cpu_count() or 1) * self.records / (sum(self.cpu_s) + self.beside_s)
+
     def row(self) -> dict[str, Any]:
         return {
             "records_per_second": round(self.records_per_s),
             "cpu_us_per_record": round(sum(self.cpu_s) / self.records * 1e6, 2),
+            "cpu_us_per_record_beside": round(self.beside_s / self.records * 1e6, 2),
             "cores_used": round(sum(self.cpu_s) / self.wall_s, 2),
             "cpu_s_by_process": [round(each, 2) for each in self.cpu_s],
             "python_cpu_s_by_process": [round(each, 2) for each in self.python_s],
@@ -89,6 +101,7 @@ def main(arguments: list[str]) -> None:
         "workers": options.workers,
         "ratio_to_one_process": first["ratio_to_one_process"],
         "ratio_by_cpu": first["ratio_by_cpu"],
+        "ratio_limit": first["ratio_limit"],
         **found,
         "items": options.items,
         "tables": options.tables,
@@ -116,6 +129,7 @@ def _compare(parts: Rig, load: str, options: argparse.Namespace) -> dict[str, An
         "ratio_by_cpu": round(
             (one.busiest_s / one.records) / (several.busiest_s / several.records), 2
         ),
+        "ratio_limit": round(several.records_per_s_at_best / one.records_per_s, 2),
         "one_process": one.row(),
         "several_processes": several.row(),
     }
@@ -134,7 +148,9 @@ def _run(
         )
         begun_records = _wait_sent(worker, round(BEGUN * records))
         pids = [worker.pid, *task_processes(worker.pid)]
+        beside = (parts.fake.pid, parts.broker.pid)
         before, began_s = [(cpu_s(pid), python_s(pid)) for pid in pids], time.monotonic()
+        beside_s = sum(map(cpu_s, beside))
         done_records = _wait_sent(worker, records)
         if done_records - begun_records < records / 2:
             raise HarnessError(f"{records} records are too few to be measured; raise --items")
@@ -145,6 +161,7 @@ def _run(
             python_s=tuple(
                 python_s(pid) - used_s for pid, (_, used_s) in zip(pids, before, strict=True)
             ),
+            beside_s=sum(map(cpu_s, beside)) - beside_s,
             rss_mib=sum(peak_rss_mib(pid) for pid in pids),
         )
 
