@@ -48,8 +48,6 @@ def _measure(parts: Rig, fleet: Fleet, options: argparse.Namespace) -> dict[str,
         say(f"restart: all followed after {restart_s:.1f} s; calls {calls}")
         every_second = _idle(fleet, worker, options, "a read each second")
         fleet.configure(worker, options.tasks)
-        time.sleep(options.settle)
-        fleet.wait_until(worker, is_followed, "followed", began_s=time.monotonic())
         adaptive = _idle(fleet, worker, options, "the interval that adapts")
         return {
             "bench": "tables",
