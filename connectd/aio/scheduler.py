@@ -12,9 +12,10 @@ import asyncio
 import heapq
 import itertools
 import math
-from collections import deque
 from dataclasses import dataclass
 from typing import Final
+
+from connectd.aio.places import Places
 
 _TICK_S: Final = 0.01
 _TICK_FROM_S: Final = 0.1
@@ -53,9 +54,7 @@ class PollScheduler:
     """
 
     def __init__(self, *, in_flight_max: int = 64) -> None:
-        self._in_flight_max = in_flight_max
-        self._in_flight = 0
-        self._line: deque[asyncio.Future[None]] = deque()
+        self._slots = Places(in_flight_max)
         self._heap: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._timer: asyncio.Handle | None = None
@@ -100,32 +99,15 @@ class PollScheduler:
         return self._slot
 
     async def take_slot(self) -> None:
-        """What ``slot`` does on entering; answered by one ``free_slot``.
-
-        A semaphore does the same for three times as much, which idle tables pay with every poll.
-        """
-        if self._in_flight < self._in_flight_max:
-            self._in_flight += 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.free_slot()  # it had been given one
-            raise
+        """What ``slot`` does on entering; answered by one ``free_slot``."""
+        if not self._slots.take_at_once():
+            await self._slots.take()
 
     def free_slot(self) -> None:
-        """What ``slot`` does on leaving: the place goes to the first in line."""
-        while self._line:
-            turn = self._line.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._in_flight -= 1
+        """What ``slot`` does on leaving."""
+        self._slots.give_back()
 
     def statistics(self) -> SchedulerStatistics:
         """How full the scheduler is."""
         waiting = sum(1 for _, _, turn in self._heap if not turn.done())
-        return SchedulerStatistics(waiting, self._in_flight, self._in_flight_max)
+        return SchedulerStatistics(waiting, self._slots.taken, self._slots.count)

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from botocore.utils import get_environ_proxies
 
+from connectd.aio.places import Places
 from connectd.aws.errors import Call, translate
 from connectd.aws.http_connection import ConnectionLostError, HttpConnection, WireAnswer
 from connectd.aws.transport import (
@@ -62,7 +63,7 @@ class PooledTransport:
     def __init__(self, settings: TransportSettings) -> None:
         self._settings = settings
         self._fixed_lines = f"User-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
-        self._places = asyncio.Semaphore(settings.connections_max)
+        self._places = Places(settings.connections_max)
         self._origins: dict[str, _Origin] = {}
         self._connections: set[HttpConnection] = set()
         self._is_open = False
@@ -126,11 +127,9 @@ class PooledTransport:
     async def _exchange(self, origin: _Origin, request: bytes, deadline_s: float) -> WireAnswer:
         now_s = asyncio.get_running_loop().time()
         give_up_s = now_s + deadline_s
-        if self._places.locked():
+        if not self._places.take_at_once():
             async with asyncio.timeout_at(give_up_s):
-                await self._places.acquire()
-        else:
-            await self._places.acquire()
+                await self._places.take()
         try:
             connection = self._idle_connection(origin, now_s)
             try:
@@ -143,7 +142,7 @@ class PooledTransport:
                 connection = await self._connect(origin, give_up_s)
                 return await self._on(connection, origin, request, give_up_s)
         finally:
-            self._places.release()
+            self._places.give_back()
 
     async def _on(
         self, connection: HttpConnection, origin: _Origin, request: bytes, give_up_s: float

@@ -99,26 +99,6 @@ async def test_a_slot_is_given_back_by_a_failing_poll() -> None:
 
 
 @virtual
-@pytest.mark.parametrize("is_given", [False, True], ids=["in line", "just given one"])
-async def test_who_gives_up_waiting_for_a_slot_keeps_none(is_given: bool) -> None:
-    scheduler = PollScheduler(in_flight_max=1)
-    await scheduler.take_slot()
-    jobs = JobGroup("test")
-    jobs.spawn("first", scheduler.take_slot())
-    jobs.spawn("second", scheduler.take_slot())
-    await asyncio.sleep(0)
-    if is_given:
-        scheduler.free_slot()
-    jobs.cancel_soon("first")
-    if not is_given:
-        scheduler.free_slot()
-    assert await jobs.join(deadline_s=1.0), "the second has it"
-    assert scheduler.statistics().in_flight == 1
-    scheduler.free_slot()
-    assert scheduler.statistics().in_flight == 0
-
-
-@virtual
 async def test_a_thousand_pollers_wait_on_one_timer() -> None:
     scheduler = PollScheduler()
     jobs = JobGroup("test")
