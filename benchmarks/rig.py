@@ -88,7 +88,7 @@ class Rig:
         return self.fake.tls_url if self.is_over_tls else self.fake.url
 
     @property
-    def _trust(self) -> dict[str, str]:
+    def trust(self) -> dict[str, str]:
         """The environment that makes a worker, or boto3, trust the fake."""
         return {"AWS_CA_BUNDLE": str(self.fake.ca_bundle)} if self.is_over_tls else {}
 
@@ -119,7 +119,7 @@ class Rig:
             group_id=f"{prefix}group",
             topics_prefix=prefix,
             properties={"offset.flush.interval.ms": "5000", **(properties or {})},
-            env=self._trust | ({tiers.SWITCH_ENV: "off"} if tier is Tier.PORTABLE else {}),
+            env=self.trust | ({tiers.SWITCH_ENV: "off"} if tier is Tier.PORTABLE else {}),
         )
         with contextlib.closing(worker):
             worker.start()
@@ -191,7 +191,7 @@ class Rig:
         }
         for name, value in options.items():
             command += [name, value]
-        env = os.environ | self._trust
+        env = os.environ | self.trust
         done = subprocess.run(
             command, cwd=ROOT, env=env, check=False, capture_output=True, text=True
         )
