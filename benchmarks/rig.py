@@ -1,4 +1,4 @@
-"""What the scan and stream benchmarks share: real parts as processes, and the kernel's accounting.
+"""What the benchmarks of the data path share: real parts as processes, the kernel's accounting.
 
 The worker is a process of its own, started as a user would, so that its CPU and memory are all of
 what a user pays: the interpreter, librdkafka's threads, the REST API, discovery.
@@ -6,7 +6,6 @@ what a user pays: the interpreter, librdkafka's threads, the REST API, discovery
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -76,6 +75,22 @@ class Rig:
 
     fake: FakeProcess
     broker: KafkaBroker
+    is_over_tls: bool = False
+    """Whether the worker and the yardsticks ask DynamoDB over https."""
+
+    def over_tls(self) -> Rig:
+        """The same parts, asked over https; the fake must serve it."""
+        return replace(self, is_over_tls=True)
+
+    @property
+    def endpoint(self) -> str:
+        """Where DynamoDB is."""
+        return self.fake.tls_url if self.is_over_tls else self.fake.url
+
+    @property
+    def trust(self) -> dict[str, str]:
+        """The environment that makes a worker, or boto3, trust the fake."""
+        return {"AWS_CA_BUNDLE": str(self.fake.ca_bundle)} if self.is_over_tls else {}
 
     def load_items(self, table: str, count: int) -> None:
         """A table with ``count`` items of 400 bytes and an empty stream."""
@@ -104,7 +119,7 @@ class Rig:
             group_id=f"{prefix}group",
             topics_prefix=prefix,
             properties={"offset.flush.interval.ms": "5000", **(properties or {})},
-            env={tiers.SWITCH_ENV: "off"} if tier is Tier.PORTABLE else None,
+            env=self.trust | ({tiers.SWITCH_ENV: "off"} if tier is Tier.PORTABLE else {}),
         )
         with contextlib.closing(worker):
             worker.start()
@@ -143,8 +158,8 @@ class Rig:
             "connector.class": "connectd.DynamoDBSource",
             "aws.access.key.id": "bench",
             "aws.secret.key": "bench",
-            "dynamodb.service.endpoint": self.fake.url,
-            "resource.tagging.service.endpoint": self.fake.url,
+            "dynamodb.service.endpoint": self.endpoint,
+            "resource.tagging.service.endpoint": self.endpoint,
             "dynamodb.table.whitelist": table,
             "kafka.topic.prefix": f"connectd-{time.time_ns()}-",
             "init.sync.delay.period": "0",
@@ -167,7 +182,7 @@ class Rig:
         """A yardstick, in a process of its own: ``boto3_loop`` or ``push_loop``."""
         command = [sys.executable, "-m", f"benchmarks.{module}", path]
         options = {
-            "--endpoint": self.fake.url,
+            "--endpoint": self.endpoint,
             "--bootstrap": self.broker.bootstrap,
             "--table": table,
             "--topic": f"{module.replace('_', '-')}-{time.time_ns()}",
@@ -176,7 +191,10 @@ class Rig:
         }
         for name, value in options.items():
             command += [name, value]
-        done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+        env = os.environ | self.trust
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, check=False, capture_output=True, text=True
+        )
         if done.returncode != 0:
             raise HarnessError(f"{module} failed: {done.stderr[-2000:]}")
         result = json.loads(done.stdout.splitlines()[-1])
@@ -184,9 +202,9 @@ class Rig:
 
 
 @contextlib.contextmanager
-def rig() -> Iterator[Rig]:
+def rig(*, serves_tls: bool = False) -> Iterator[Rig]:
     """Start the parts, and end them."""
-    with FakeProcess() as fake, KafkaBroker() as broker:
+    with FakeProcess(tls=serves_tls) as fake, KafkaBroker() as broker:
         say(f"broker: {broker.kind} at {broker.bootstrap}; DynamoDB: scripted fake at {fake.url}")
         yield Rig(fake, broker)
 
@@ -194,69 +212,6 @@ def rig() -> Iterator[Rig]:
 def say(line: str) -> None:
     """Progress for people; the result is the last line alone."""
     print(line, flush=True)
-
-
-def measure(path: DataPath, arguments: list[str]) -> None:
-    """Run one benchmark and print its result; ``arguments`` as in ``--help``."""
-    options = _parse(path, arguments)
-    with rig() as parts:
-        load = parts.load_items if path == "scan" else parts.load_stream
-        load("bench-tenth", options.items // 10)
-        load("bench-whole", options.items)
-        config = {} if path == "scan" else _STREAM_ONLY
-        tenth = parts.run_connectd(path, "bench-tenth", options.items // 10, config)
-        say(f"connectd, a tenth: {tenth}")
-        by_tier: dict[Tier, Usage] = {}
-        for tier in dict.fromkeys((tiers.active(), Tier.PORTABLE)):
-            used = parts.run_connectd(path, "bench-whole", options.items, config, tier=tier)
-            say(f"connectd, {tier.value}: {used}")
-            by_tier[tier] = used
-        boto3 = parts.run_loop("boto3_loop", path, "bench-whole", options.boto3_items)
-        say(f"boto3 loop: {boto3}")
-        push = parts.run_loop("push_loop", path, "bench-whole", options.items)
-        say(f"push loop: {push}")
-    print(json.dumps(_result(path, tenth, by_tier, boto3, push)))
-
-
-_STREAM_ONLY = {"init.sync.skip": "true", "stream.start.position": "TRIM_HORIZON"}
-
-
-def _parse(path: DataPath, arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog=f"make bench NAME={path}",
-        description=f"Copies a table through the {path} path and compares it with a boto3 loop.",
-    )
-    parser.add_argument("--items", type=int, default=1_000_000, help="items (default 1,000,000)")
-    parser.add_argument(
-        "--boto3-items", type=int, default=100_000, help="items of the yardstick (default 100,000)"
-    )
-    return parser.parse_args(arguments)
-
-
-def _result(
-    path: DataPath, tenth: Usage, by_tier: Mapping[Tier, Usage], boto3: Usage, push: Usage
-) -> dict[str, Any]:
-    tier, whole = next(iter(by_tier.items()))
-    return {
-        "bench": path,
-        "tier": tier.value,
-        "ratio_to_boto3": round(boto3.cpu_us_per_item / whole.cpu_us_per_item, 2),
-        "portable_ratio_to_boto3": round(
-            boto3.cpu_us_per_item / by_tier[Tier.PORTABLE].cpu_us_per_item, 2
-        ),
-        "ratio_to_push": round(push.cpu_us_per_item / whole.cpu_us_per_item, 2),
-        "items_per_cpu_second": round(whole.items / whole.cpu_s),
-        "items_per_second": round(whole.items / whole.wall_s),
-        "cpu_us_per_item": round(whole.cpu_us_per_item, 2),
-        "portable_cpu_us_per_item": round(by_tier[Tier.PORTABLE].cpu_us_per_item, 2),
-        "boto3_cpu_us_per_item": round(boto3.cpu_us_per_item, 2),
-        "push_cpu_us_per_item": round(push.cpu_us_per_item, 2),
-        "peak_rss_mib": round(whole.peak_rss_mib, 1),
-        "peak_rss_mib_tenth": round(tenth.peak_rss_mib, 1),
-        "items": whole.items,
-        "versions": versions(),
-        "machine": machine(),
-    }
 
 
 def versions() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import rig
+from benchmarks import copying
 
 if __name__ == "__main__":
-    rig.measure("stream", sys.argv[1:])
+    copying.measure("stream", sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -10,6 +11,10 @@ import sys
 
 import pytest
 
+from connectd.aio.clock import LoopClock
+from connectd.aws.clients import AwsClients
+from connectd.aws.settings import AwsSettings
+from connectd.errors import ConfigError
 from tests.fakes.process import FakeProcess
 
 
@@ -27,6 +32,41 @@ def test_a_fake_elsewhere_is_scripted_like_one_in_this_process() -> None:
         pid = fake.pid
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_over_tls_only_clients_that_trust_its_authority_read_the_same_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
+    with FakeProcess(tls=True) as fake:
+        fake.control.create_table(table="orders")
+        fake.control.put(table="orders", item={"id": {"S": "k"}})
+        with pytest.raises(ConfigError, match=r"CERTIFICATE_VERIFY_FAILED.*set AWS_CA_BUNDLE"):
+            asyncio.run(_scanned(fake.tls_url))
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(fake.ca_bundle))
+        assert asyncio.run(_scanned(fake.tls_url)) == asyncio.run(_scanned(fake.url))
+        bundle = fake.ca_bundle
+    assert not bundle.exists()
+
+
+async def _scanned(endpoint: str) -> bytes:
+    """A page with the one item, by the worker's own transport."""
+    settings = AwsSettings(
+        region="eu-west-1",
+        access_key_id="key",
+        secret_access_key="secret",
+        dynamodb_endpoint=endpoint,
+    )
+    clients = AwsClients(settings, LoopClock())
+    await clients.open()
+    try:
+        answer = await clients.dynamodb.scan(
+            "orders", segment=0, total_segments=1, exclusive_start_key=None, limit=None
+        )
+    finally:
+        await clients.close()
+    assert b'{"id":{"S":"k"}}' in answer.body
+    return answer.body
 
 
 def test_the_first_line_tells_the_url_and_the_end_of_input_ends_it() -> None:

@@ -1,7 +1,7 @@
 """Scripted stand-ins that do what no emulator does, verified against emulators where they overlap.
 
 The room's map, for the DynamoDB fake (one HTTP port that serves DynamoDB, DynamoDB Streams, the
-Resource Groups Tagging API and STS):
+Resource Groups Tagging API and STS, and another one for TLS where asked):
 
 * ``fake.FakeAws``          the whole fake as one object without sockets: ``handle`` and ``call``
 * ``control.Control``       the script: clock, lineage, faults, bulk data, oracles, journal

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -174,14 +175,16 @@ class HttpServer:
         self._connections: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
-    async def start(self, port: int = 0, host: str = "127.0.0.1") -> str:
+    async def start(
+        self, port: int = 0, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None
+    ) -> str:
         """Begin to listen; the URL. Port 0 takes a free one."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: _Connection(self._handler, self._date, self._connections), host, port
+            lambda: _Connection(self._handler, self._date, self._connections), host, port, ssl=tls
         )
         bound = self._server.sockets[0].getsockname()[1]
-        return f"http://{host}:{bound}"
+        return f"{'http' if tls is None else 'https'}://{host}:{bound}"
 
     async def stop(self) -> None:
         """Stop listening and drop every connection, those that hang included."""

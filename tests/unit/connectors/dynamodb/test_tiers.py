@@ -1,15 +1,21 @@
-"""All ways to a record's bytes are one: the general road, and the direct one on every tier."""
+"""All ways to a record's bytes are one: the general road, and the direct one on every tier.
+
+And it is the right one: what the general road writes is read back by others (``item_oracle``).
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from connectd.connectors.dynamodb import decode, tiers
+from connectd.connectors.dynamodb.document import DocumentForm
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, InitSyncState, SourceInfo
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.payload import ScanPayload
@@ -17,12 +23,14 @@ from connectd.connectors.dynamodb.plan import JSON_CONVERTER, TablePlan
 from connectd.connectors.dynamodb.tiers import Tier
 from connectd.converters.json_converter import JsonConverter
 from connectd.model.record import ConverterSpec, EncodedRecord, SourceRecord
+from tests.kit import item_census, item_oracle
+from tests.kit.items import Item
 from tests.kit.random_items import ItemMaker
 
 _ITEMS = 20_000
 _PAGE_ITEMS = 100
-_EXTREMES_EVERY = 20
-"""Pages between two with an item of 400 KB, one of full depth and one with thousands of members."""
+_OFTEN = 10
+"""Items of each case that have one kind of difficulty (``item_census``), at least."""
 
 _SPEC = ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),))
 _INFO = SourceInfo("orders", InitSyncState.RUNNING, 1557387726273)
@@ -37,17 +45,19 @@ _ENVELOPES = tuple(
     for version in ("0.1", "1.0")
     for document in ("typed", "plain")
 )
+_CASES = len(_KEYS) * len(_ENVELOPES)
+_CASE_PAGES = -(-_ITEMS // _CASES // _PAGE_ITEMS)
 
 
-def _pages(key: tuple[tuple[str, Any], ...], seed: int, count: int) -> Iterator[list[bytes]]:
-    """Pages of items as JSON text."""
-    maker = ItemMaker(seed)
-    for number in range(count):
+def _pages(maker: ItemMaker, key: tuple[tuple[str, Any], ...], count: int) -> Iterator[list[Item]]:
+    """Pages of items; the first has one of 400 KB, one of full depth, one of many members."""
+    extremes = [maker.large_value(), maker.deep_value(), maker.wide_value()]
+    for _ in range(count):
         page = [maker.item(key) for _ in range(_PAGE_ITEMS)]
-        if number % _EXTREMES_EVERY == 0:
-            extremes = (maker.large_value(), maker.deep_value(), maker.wide_value())
-            page[-3:] = [{**item, "x": value} for item, value in zip(page, extremes, strict=False)]
-        yield [maker.spelled(item) for item in page]
+        for item, value in zip(page, extremes, strict=False):
+            item["x"] = value
+        extremes.clear()
+        yield page
 
 
 def _general(payload: ScanPayload) -> list[EncodedRecord]:
@@ -79,14 +89,72 @@ def test_twenty_thousand_items_are_the_same_on_all_roads(
 ) -> None:
     schema = KeySchema(tuple(KeyAttribute(name, letter) for name, letter in key))
     plans = [TablePlan("orders", "orders", schema, envelope, tier) for tier in Tier]
-    seed = _KEYS.index(key) * len(_ENVELOPES) + _ENVELOPES.index(envelope)
-    cases = len(_KEYS) * len(_ENVELOPES)
-    for page in _pages(key, seed, -(-_ITEMS // cases // _PAGE_ITEMS)):
-        wanted = _general(_payload(page, plans[0]))
+    maker = ItemMaker(_KEYS.index(key) * len(_ENVELOPES) + _ENVELOPES.index(envelope))
+    compared, kinds = 0, Counter[str]()
+    for page in _pages(maker, key, _CASE_PAGES):
+        texts = [maker.spelled(item) for item in page]
+        wanted = _general(_payload(texts, plans[0]))
+        for item, text, record in zip(page, texts, wanted, strict=True):
+            assert _is_right(item, record, key, envelope), f"the general road on {text[:500]!r}"
+            kinds.update(item_census.kinds(item))
         for plan in plans:
-            found = _direct(_payload(page, plan))
-            for text, ours, theirs in zip(page, found, wanted, strict=True):
+            found = _direct(_payload(texts, plan))
+            for text, ours, theirs in zip(texts, found, wanted, strict=True):
                 assert ours == theirs, f"{plan.tier} on {text[:500]!r}"
+        compared += len(wanted)
+    assert compared * _CASES >= _ITEMS
+    least = dict.fromkeys(item_census.ALL_KINDS, _OFTEN) | dict.fromkeys(item_census.EXTREMES, 1)
+    assert [kind for kind, count in least.items() if kinds[kind] < count] == []
+
+
+def _is_right(
+    item: Item,
+    record: EncodedRecord,
+    key: tuple[tuple[str, Any], ...],
+    envelope: EnvelopeSettings,
+) -> bool:
+    """Whether others read the item out of its record."""
+    key_bytes, value_bytes = record
+    assert key_bytes is not None
+    assert value_bytes is not None
+    sanitised, names = envelope.version == "1.0", [name for name, _ in key]
+    document = json.loads(value_bytes)["document"]
+    return item_oracle.is_key(
+        key_bytes, item, names, sanitised=sanitised
+    ) and item_oracle.is_document(document, item, envelope.document, sanitised=sanitised)
+
+
+_SMALL: Item = {
+    "id": {"S": "1"},
+    "a-b": {"N": "12345678901234567890123456789012345678"},
+    "m": {"M": {"B": {"B": "AP8="}, "NS": {"NS": ["1", "2"]}, "L": {"L": [{"BOOL": True}]}}},
+}
+_TYPED = (
+    '{"id":{"s":"1"},"a-b":{"n":"12345678901234567890123456789012345678"},'
+    '"m":{"m":{"B":{"b":"AP8="},"NS":{"ns":["1","2"]},"L":{"l":[{"bool":true}]}}}}'
+)
+_PLAIN = (
+    '{"id":"1","a-b":12345678901234567890123456789012345678,"m":{"B":"AP8=","NS":[1,2],"L":[true]}}'
+)
+
+
+def test_others_read_the_item_out_of_the_right_document_alone() -> None:
+    def is_read(form: DocumentForm, text: str, sanitised: bool = False) -> bool:
+        return item_oracle.is_document(text, _SMALL, form, sanitised=sanitised)
+
+    assert is_read("typed", _TYPED)
+    assert is_read("typed", _TYPED.replace("a-b", "ab"), sanitised=True)
+    assert is_read("plain", _PLAIN)
+    assert not is_read("typed", _TYPED.replace("a-b", "ab"))
+    assert not is_read("typed", _TYPED, sanitised=True)
+    for right, wrong in (
+        ("5678", "5679"), ('"AP8="', '"AP4="'), ("1", "2"), ("true", "1"),
+        ('"1","2"', '"2","1"'), ("[1,2]", '["1","2"]'), ("[1,2]", "[1]"), ('"L"', '"l"'),
+        ('"id":', '"z":1,"id":'), ('"ns"', '"ss"'), ("[true]", "[true,true]"),
+    ):  # fmt: skip
+        assert right in _TYPED + _PLAIN
+        assert right not in _TYPED or not is_read("typed", _TYPED.replace(right, wrong))
+        assert right not in _PLAIN or not is_read("plain", _PLAIN.replace(right, wrong))
 
 
 def test_the_extension_is_there_where_it_can_be_built() -> None:
