@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,8 +32,11 @@ class Way:
 
     def note(self, tier: Tier, used: Usage) -> None:
         """Keep what a copy cost, if none before cost less."""
-        known = self.by_tier.get(tier, used)
-        self.by_tier[tier] = min(known, used, key=lambda each: each.cpu_s)
+        self.by_tier[tier] = _least(self.by_tier.get(tier, used), used)
+
+    def note_loop(self, loop: str, used: Usage) -> None:
+        """The same of a yardstick."""
+        self.by_loop[loop] = _least(self.by_loop.get(loop, used), used)
 
     def ratio_to(self, loop: str, tier: Tier) -> float:
         """CPU per item of a yardstick over that of the worker."""
@@ -58,17 +62,28 @@ def measure(path: DataPath, arguments: list[str]) -> None:
         tenth = parts.run_connectd(path, "bench-tenth", options.items // 10, config)
         say(f"connectd, a tenth: {tenth}")
         ways = [Way(parts), Way(parts.over_tls())] if options.tls else [Way(parts)]
-        for tier in list(dict.fromkeys((tiers.active(), Tier.PORTABLE))) * options.rounds:
-            for way in ways:
-                used = way.parts.run_connectd(path, _TABLE, options.items, config, tier=tier)
-                say(f"connectd, {tier.value}, {way}: {used}")
-                way.note(tier, used)
-        for loop, items in (("boto3", options.boto3_items), ("push", options.items)):
-            for way in ways:
-                used = way.parts.run_loop(f"{loop}_loop", path, _TABLE, items)
-                say(f"{loop} loop, {way}: {used}")
-                way.by_loop[loop] = used
+        for _ in range(options.rounds):
+            _measure_round(path, ways, options, config)
     print(json.dumps(_result(path, options.rounds, tenth, *ways)))
+
+
+def _measure_round(
+    path: DataPath, ways: Sequence[Way], options: argparse.Namespace, config: Mapping[str, str]
+) -> None:
+    for tier in dict.fromkeys((tiers.active(), Tier.PORTABLE)):
+        for way in ways:
+            used = way.parts.run_connectd(path, _TABLE, options.items, config, tier=tier)
+            say(f"connectd, {tier.value}, {way}: {used}")
+            way.note(tier, used)
+    for loop, items in (("boto3", options.boto3_items), ("push", options.items)):
+        for way in ways:
+            used = way.parts.run_loop(f"{loop}_loop", path, _TABLE, items)
+            say(f"{loop} loop, {way}: {used}")
+            way.note_loop(loop, used)
+
+
+def _least(one: Usage, other: Usage) -> Usage:
+    return min(one, other, key=lambda each: each.cpu_us_per_item)
 
 
 def _parse(path: DataPath, arguments: list[str]) -> argparse.Namespace:
@@ -81,7 +96,7 @@ def _parse(path: DataPath, arguments: list[str]) -> argparse.Namespace:
         "--boto3-items", type=int, default=100_000, help="items of the yardstick (default 100,000)"
     )
     parser.add_argument(
-        "--rounds", type=int, default=1, help="of the worker, of which the best counts (1)"
+        "--rounds", type=int, default=2, help="of everything, of which the best counts (2)"
     )
     parser.add_argument("--tls", action="store_true", help="also over TLS, and what that costs")
     return parser.parse_args(arguments)
@@ -104,6 +119,8 @@ def _result(
         "boto3_cpu_us_per_item": round(plain.by_loop["boto3"].cpu_us_per_item, 2),
         "push_cpu_us_per_item": round(plain.by_loop["push"].cpu_us_per_item, 2),
         **({} if tls is None else _cost_of_tls(tier, plain, tls)),
+        "loop_late_share": whole.late_share,
+        "portable_loop_late_share": plain.by_tier[Tier.PORTABLE].late_share,
         "peak_rss_mib": round(whole.peak_rss_mib, 1),
         "peak_rss_mib_tenth": round(tenth.peak_rss_mib, 1),
         "items": whole.items,

@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.pulses import Pulses
 from connectd.connectors.dynamodb import tiers
 from connectd.connectors.dynamodb.tiers import Tier
 from tests.fakes.process import FakeProcess
@@ -42,6 +43,8 @@ class Usage:
     cpu_s: float
     wall_s: float
     peak_rss_mib: float
+    late_share: float = 0.0
+    """Of the pulses of the event loop (``pulses``)."""
 
     @property
     def cpu_us_per_item(self) -> float:
@@ -136,6 +139,7 @@ class Rig:
     ) -> Usage:
         """Let a fresh worker copy a table; returns what it cost. ``config`` is the connector's."""
         with self.worker(f"bench-{path}", tier=tier) as worker:
+            pulses = Pulses.of(worker)
             before, started = cpu_s(worker.pid), time.monotonic()
             self.create_connector(worker, self.connector_config(table, config or {}))
             self._wait_sent(worker, table, count)
@@ -144,6 +148,7 @@ class Rig:
                 cpu_s=cpu_s(worker.pid) - before,
                 wall_s=time.monotonic() - started,
                 peak_rss_mib=peak_rss_mib(worker.pid),
+                late_share=Pulses.of(worker).since(pulses).late_share,
             )
 
     def create_connector(self, worker: WorkerProcess, config: Mapping[str, str]) -> None:
