@@ -19,7 +19,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
@@ -335,10 +335,8 @@ cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
     return p
 
 
-cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
-    """Copy the bare content of a string that is a JSON number; as ``copy_string`` otherwise."""
-    cdef unsigned char *out = to[0]
-    cdef Text start = p
+cdef inline Text skip_number(Text p, Text end) noexcept nogil:
+    """What is behind a JSON number at ``p``; NULL: there is none."""
     if p < end and p[0] == c'-':
         p += 1
     if p < end and p[0] == c'0':
@@ -352,10 +350,17 @@ cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
         if p < end and (p[0] == c'+' or p[0] == c'-'):
             p += 1
         p = skip_digits(p, end)
+    return p
+
+
+cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
+    """Copy the bare content of a string that is a JSON number; as ``copy_string`` otherwise."""
+    cdef Text start = p
+    p = skip_number(p, end)
     if p == NULL or p == end or p[0] != c'"':
         return NULL
-    memcpy(out, start, p - start)
-    to[0] = out + (p - start)
+    memcpy(to[0], start, p - start)
+    to[0] += p - start
     return p + 1
 
 
@@ -771,6 +776,9 @@ cdef bint are_names_clean(Workspace *space) noexcept nogil:
     return True
 
 
+include "page_items.pxi"
+
+
 # -- records -------------------------------------------------------------------------------------
 
 
@@ -834,23 +842,42 @@ cdef class PageScanner:
             ConvertError: ``portable`` says so.
         """
         cdef list records = []
+        if isinstance(items, PageItems):
+            self._page(<PageItems>items, head, tail, portable, records)
+            return records
         for item in items:
             record = self.record(item, head, tail)
             records.append(portable(item) if record is None else record)
         return records
 
+    cdef int _page(
+        self, PageItems items, bytes head, bytes tail, portable, list records
+    ) except -1:
+        """The same for items that lie in their page; no object is made of them."""
+        cdef Text text = <Text>items.body.buf
+        cdef Span *span
+        cdef Py_ssize_t i
+        for i in range(items.count):
+            span = &items.spans[i]
+            record = self._record(text + span.start, text + span.end, head, tail)
+            records.append(portable(items.raw(i)) if record is None else record)
+        return 0
+
     cdef tuple record(self, item, bytes head, bytes tail):
         """Key and value of an item: ``head``, the document, ``tail``."""
         cdef Py_buffer view
-        cdef Found found
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            if not self._walk(&view, &found):
-                return None
-            key = self._key(&view, &found)
-            return None if key is None else _pair(key, self._value(&found, head, tail))
+            return self._record(<Text>view.buf, <Text>view.buf + view.len, head, tail)
         finally:
             PyBuffer_Release(&view)
+
+    cdef tuple _record(self, Text text, Text end, bytes head, bytes tail):
+        cdef Found found
+        if not self._walk(text, end, &found):
+            return None
+        key = self._key(end, &found)
+        return None if key is None else _pair(key, self._value(&found, head, tail))
 
     def changes(self, records, mould_of, portable, *, identity_of, bint wants_old):
         """Records of a stream's page, with the tombstones of its deletions.
@@ -903,9 +930,11 @@ cdef class PageScanner:
         """The key of an item."""
         cdef Py_buffer view
         cdef Found found
+        cdef Text end
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            return self._key(&view, &found) if self._walk(&view, &found) else None
+            end = <Text>view.buf + view.len
+            return self._key(end, &found) if self._walk(<Text>view.buf, end, &found) else None
         finally:
             PyBuffer_Release(&view)
 
@@ -913,24 +942,27 @@ cdef class PageScanner:
         """The document of an item, as it stands in a value."""
         cdef Py_buffer view
         cdef Found found
+        cdef Text end
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            return self._value(&found, b"", b"") if self._walk(&view, &found) else None
+            end = <Text>view.buf + view.len
+            is_walked = self._walk(<Text>view.buf, end, &found)
+            return self._value(&found, b"", b"") if is_walked else None
         finally:
             PyBuffer_Release(&view)
 
-    cdef bint _walk(self, Py_buffer *view, Found *found) except -1:
-        cdef Text text = <Text>view.buf
+    cdef bint _walk(self, Text text, Text end, Found *found) except -1:
         cdef Workspace *space = &self.space
-        cdef size_t names = min(view.len // MEMBER_SIZE_MIN + 1, NAMES_MAX)
+        cdef size_t size = end - text
+        cdef size_t names = min(size // MEMBER_SIZE_MIN + 1, <size_t>NAMES_MAX)
         # The document and, behind it, the key.
         space.out = <unsigned char *>_with_room(
-            space.out, &space.out_room, 2 * GROWTH_MAX * view.len + SLACK
+            space.out, &space.out_room, 2 * GROWTH_MAX * size + SLACK
         )
         space.names = <Name *>_with_room(space.names, &space.names_room, names * sizeof(Name))
-        if not walk(space, &self.rules, text, text + view.len, found):
+        if not walk(space, &self.rules, text, end, found):
             return False
-        assert found.document_size <= GROWTH_MAX * <size_t>view.len + SLACK
+        assert found.document_size <= GROWTH_MAX * size + SLACK
         if self.rules.sanitises and not are_names_clean(space):
             if space.names_count > RENAMED_MAX:
                 return False
@@ -940,9 +972,8 @@ cdef class PageScanner:
             rename(space, found, self.rules.document)
         return True
 
-    cdef bytes _key(self, Py_buffer *view, Found *found):
+    cdef bytes _key(self, Text end, Found *found):
         """The key of an item that was walked; None: it has none of its table."""
-        cdef Text end = <Text>view.buf + view.len
         cdef unsigned char *strings[KEYS_MAX + 1]
         cdef unsigned char *out
         cdef Py_ssize_t size = PyBytes_GET_SIZE(self.key_tail)
