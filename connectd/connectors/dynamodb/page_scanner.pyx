@@ -65,6 +65,7 @@ cdef struct Name:  # of a member that was written: where, and a digest for quick
 cdef struct Frame:  # a map or a list that is open
     unsigned char closer
     size_t first_name
+    uint64_t seen  # of a map: a bit for each name, which others may share
 
 cdef struct KeyRule:  # a key attribute: its name as it stands in the document, its type letter
     Text name
@@ -101,11 +102,23 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    #define WORD 16
+    #else
+    #define WORD 8
+    #endif
 
-    /* How many of eight bytes stand before the first quote, backslash, control character or byte
-       that is not ASCII; 8: all of them. */
+    /* How many of the bytes of a word stand before the first quote, backslash, control character or
+       byte that is not ASCII; WORD: all of them. */
     static inline int plain_bytes(const unsigned char *p) {
-    #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    #ifdef __SSE2__
+        const __m128i text = _mm_loadu_si128((const __m128i *)p);
+        __m128i found = _mm_cmplt_epi8(text, _mm_set1_epi8(0x20)); /* signed */
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x22)));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x5C)));
+        return __builtin_ctz(_mm_movemask_epi8(found) | 1 << WORD);
+    #elif defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         const uint64_t ones = 0x0101010101010101;
         uint64_t word;
         memcpy(&word, p, 8);
@@ -121,6 +134,7 @@ cdef extern from *:
     #endif
     }
     """
+    int WORD
     int plain_bytes(Text p) noexcept nogil
 
 
@@ -296,12 +310,12 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, Escaping escaping) n
     cdef unsigned char c
     cdef int plain
     while True:
-        while end - p >= 8:
-            memcpy(out, p, 8)
+        while end - p >= WORD:
+            memcpy(out, p, WORD)
             plain = plain_bytes(p)
             p += plain
             out += plain
-            if plain < 8:
+            if plain < WORD:
                 break
         while True:
             if p == end:
@@ -324,6 +338,26 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, Escaping escaping) n
         if p == NULL:
             return NULL
         out = put_character(out, character, escaping)
+
+
+cdef inline Text copy_content(
+    Text p, Text end, unsigned char **to, Escaping escaping
+) noexcept nogil:
+    """As ``copy_string``, in place for the many strings that are short and plain."""
+    cdef unsigned char *out = to[0]
+    cdef int plain
+    if end - p >= WORD:
+        memcpy(out, p, WORD)
+        plain = plain_bytes(p)
+        p += plain
+        out += plain
+        if plain < WORD and p[0] == c'"':
+            to[0] = out
+            return p + 1
+    # Not the address of what others keep in a register.
+    p = copy_string(p, end, &out, escaping)
+    to[0] = out
+    return p
 
 
 cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
@@ -418,6 +452,10 @@ cdef inline unsigned char *put_type(
 ) noexcept nogil:
     """Open a typed value: ``{"ss":`` for the letters ``SS``."""
     cdef int i
+    if letters == 1 and escaping == NESTED:  # nearly all
+        memcpy(out, b'{\\"s\\":', 7)
+        out[3] = name[0] | 0x20
+        return out + 7
     out[0] = c'{'
     out = put_quote(out + 1, escaping)
     for i in range(letters):
@@ -434,7 +472,7 @@ cdef inline Text copy_text(
     if p == end or p[0] != c'"':
         return NULL
     to[0] = put_quote(to[0], escaping)
-    p = copy_string(p + 1, end, to, escaping)
+    p = copy_content(p + 1, end, to, escaping)
     to[0] = put_quote(to[0], escaping)
     return p
 
@@ -485,9 +523,12 @@ cdef Text copy_texts(
 
 cdef inline Text copy_bare(Text p, Text end, unsigned char **to) noexcept nogil:
     """A string at ``p`` that holds a number, without its quotes."""
+    cdef unsigned char *out = to[0]
     if p == end or p[0] != c'"':
         return NULL
-    return copy_number(p + 1, end, to)
+    p = copy_number(p + 1, end, &out)
+    to[0] = out
+    return p
 
 
 cdef inline Text copy_scalar(
@@ -495,13 +536,16 @@ cdef inline Text copy_scalar(
 ) noexcept nogil:
     """The content of a value that holds no other values."""
     cdef bint is_plain = rules.is_plain
+    cdef unsigned char *out = to[0]
     if kind == STRING or (kind == NUMBER and not is_plain):
         return copy_text(p, end, to, rules.document)
     if kind == NUMBER:
         return copy_bare(p, end, to)
     if kind == FACT:
         return copy_fact(p, end, to, is_plain and name[0] == c'N')
-    return copy_texts(p, end, to, is_plain and kind == NUMBERS, rules.document)
+    p = copy_texts(p, end, &out, is_plain and kind == NUMBERS, rules.document)
+    to[0] = out
+    return p
 
 
 # -- names ---------------------------------------------------------------------------------------
@@ -523,21 +567,24 @@ cdef inline uint64_t digest_of(Text name, size_t size) noexcept nogil:
 
 
 cdef inline bint add_name(
-    Workspace *space, size_t first, size_t start, size_t size
+    Workspace *space, Frame *frame, size_t start, size_t size
 ) noexcept nogil:
     """Note the name of a member; False: the map has it already, or has too many."""
     cdef uint64_t digest = digest_of(space.out + start, size)
+    cdef uint64_t bit = <uint64_t>1 << (digest * <uint64_t>0x9E3779B97F4A7C15 >> 58)
     cdef size_t i
     cdef Name *name
-    if space.names_count - first >= MEMBERS_MAX:
+    if space.names_count - frame.first_name >= MEMBERS_MAX:
         return False
     if (space.names_count + 1) * sizeof(Name) > space.names_room:
         return False
-    for i in range(first, space.names_count):
-        name = &space.names[i]
-        if name.digest == digest and name.size == size:
-            if memcmp(space.out + name.start, space.out + start, size) == 0:
-                return False
+    if frame.seen & bit:
+        for i in range(frame.first_name, space.names_count):
+            name = &space.names[i]
+            if name.digest == digest and name.size == size:
+                if memcmp(space.out + name.start, space.out + start, size) == 0:
+                    return False
+    frame.seen |= bit
     name = &space.names[space.names_count]
     name.start = start
     name.size = size
@@ -547,18 +594,18 @@ cdef inline bint add_name(
 
 
 cdef inline Text copy_name(
-    Text p, Text end, unsigned char **to, Workspace *space, size_t first, Escaping escaping
+    Text p, Text end, unsigned char **to, Workspace *space, Frame *frame, Escaping escaping
 ) noexcept nogil:
-    """The name of a member at ``p``, with its colon; ``first`` is that of its map's first name."""
+    """The name of a member at ``p``, with its colon; ``frame`` is its map's."""
     cdef size_t start
     if p == end or p[0] != c'"':
         return NULL
     to[0] = put_quote(to[0], escaping)
     start = to[0] - space.out
-    p = copy_string(p + 1, end, to, escaping)
+    p = copy_content(p + 1, end, to, escaping)
     if p == NULL or p == end or p[0] != c':':
         return NULL
-    if not add_name(space, first, start, to[0] - space.out - start):
+    if not add_name(space, frame, start, to[0] - space.out - start):
         return NULL
     to[0] = put_quote(to[0], escaping)
     to[0][0] = c':'
@@ -598,6 +645,7 @@ cdef bint walk(
     space.names_count = 0
     frames[0].closer = c'}'
     frames[0].first_name = 0
+    frames[0].seen = 0
     if p == end or p[0] != c'{':
         return False
     out[0] = c'{'
@@ -610,7 +658,7 @@ cdef bint walk(
             is_fresh = False
             key = -1
             if frames[depth].closer == c'}':
-                p = copy_name(p, end, &out, space, frames[depth].first_name, rules.document)
+                p = copy_name(p, end, &out, space, &frames[depth], rules.document)
                 if p == NULL:
                     return False
                 if depth == 0:
@@ -638,6 +686,7 @@ cdef bint walk(
                 p += 1
                 frames[depth].closer = c'}' if kind == MAP else c']'
                 frames[depth].first_name = space.names_count
+                frames[depth].seen = 0
                 is_fresh = True
                 continue
             p = copy_scalar(p, end, &out, kind, name, rules)
