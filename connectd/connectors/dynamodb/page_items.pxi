@@ -17,6 +17,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
 cdef enum:
     NESTING_MAX = 128  # of JSON values; an item of DynamoDB's 32 levels has 65
+    FACT_SIZE = 13  # bytes of {"BOOL":true} and {"NULL":true}
     SPANS_MIN = 64  # of the first memory for them; a page has up to some ten thousand
 
 cdef struct Span:  # of an element, in the body
@@ -29,102 +30,151 @@ cdef extern from *:
     #ifdef __SSE2__
     #include <emmintrin.h>
     #endif
+    enum { BLOCK = 64 };
 
-    /* Where a string whose content begins at p has its first quote, backslash or control character;
-       end: it has none. */
-    static inline const unsigned char *find_special(
-        const unsigned char *p, const unsigned char *end
-    ) {
+    /* Which of the bytes of a block are quotes, backslashes or control characters: a bit for each,
+       the lowest for the first. */
+    static inline uint64_t special_bytes(const unsigned char *p) {
+        uint64_t found = 0;
     #ifdef __SSE2__
-        const __m128i quote = _mm_set1_epi8(0x22), backslash = _mm_set1_epi8(0x5C);
-        const __m128i control = _mm_set1_epi8(0x1F);
-        while (end - p >= 16) {
-            const __m128i text = _mm_loadu_si128((const __m128i *)p);
-            __m128i found = _mm_cmpeq_epi8(_mm_min_epu8(text, control), text);
-            found = _mm_or_si128(found, _mm_cmpeq_epi8(text, quote));
-            found = _mm_or_si128(found, _mm_cmpeq_epi8(text, backslash));
-            const int places = _mm_movemask_epi8(found);
-            if (places) return p + __builtin_ctz(places);
-            p += 16;
+        for (int i = 0; i < BLOCK; i += 16) {
+            const __m128i text = _mm_loadu_si128((const __m128i *)(p + i));
+            __m128i special = _mm_cmpeq_epi8(_mm_min_epu8(text, _mm_set1_epi8(0x1F)), text);
+            special = _mm_or_si128(special, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x22)));
+            special = _mm_or_si128(special, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x5C)));
+            found |= (uint64_t)(unsigned)_mm_movemask_epi8(special) << i;
         }
+    #else
+        for (int i = 0; i < BLOCK; i++)
+            found |= (uint64_t)(p[i] < 0x20 || p[i] == 0x22 || p[i] == 0x5C) << i;
     #endif
-        while (p < end && *p >= 0x20 && *p != 0x22 && *p != 0x5C) p++;
-        return p;
+        return found;
+    }
+
+    static inline int first_bit(uint64_t bits) { /* of some */
+    #ifdef __GNUC__
+        return __builtin_ctzll(bits);
+    #else
+        int i = 0;
+        while (!(bits >> i & 1)) i++;
+        return i;
+    #endif
     }
     """
-    Text find_special(Text p, Text end) noexcept nogil
+    enum:
+        BLOCK
+    uint64_t special_bytes(Text p) noexcept nogil
+    int first_bit(uint64_t bits) noexcept nogil
+
+
+cdef struct Walk:  # over a text, always forwards
+    Text end
+    Text block  # which bytes of it are special, is known
+    uint64_t special
 
 
 # -- values that are passed over -----------------------------------------------------------------
 
 
-cdef Text skip_escaped(Text p, Text end) noexcept nogil:
+cdef uint64_t special_at_end(Text p, Text end) noexcept nogil:
+    """As ``special_bytes``, of a block that the end cuts: there is a special one behind it."""
+    cdef unsigned char block[BLOCK]
+    memset(block, 0, sizeof(block))
+    memcpy(block, p, end - p)
+    return special_bytes(block)
+
+
+cdef inline void enter_block(Walk *walk) noexcept nogil:
+    """The next one."""
+    walk.block += BLOCK
+    if walk.end - walk.block >= BLOCK:
+        walk.special = special_bytes(walk.block)
+    else:
+        walk.special = special_at_end(walk.block, walk.end)
+
+
+cdef inline Text find_special(Text p, Walk *walk) noexcept nogil:
+    """The next quote, backslash or control character from ``p`` on; the end: there is none."""
+    cdef uint64_t special
+    while p - walk.block >= BLOCK:
+        enter_block(walk)
+    special = walk.special >> (p - walk.block)
+    while special == 0:
+        enter_block(walk)
+        p = walk.block
+        special = walk.special
+    return p + first_bit(special)
+
+
+cdef Text skip_escaped(Text p, Walk *walk) noexcept nogil:
     """As ``skip_string``, from a character at ``p`` on that is special, or the end."""
     cdef uint32_t character = 0
-    while p < end and p[0] == c'\\':
-        p = read_escape(p, end, &character)
+    while p < walk.end and p[0] == c'\\':
+        p = read_escape(p, walk.end, &character)
         if p == NULL:
             return NULL
-        p = find_special(p, end)
-    return p if p < end and p[0] == c'"' else NULL
+        p = find_special(p, walk)
+    return p if p < walk.end and p[0] == c'"' else NULL
 
 
-cdef inline Text skip_string(Text p, Text end) noexcept nogil:
+cdef inline Text skip_string(Text p, Walk *walk) noexcept nogil:
     """The closing quote of a string whose content begins at ``p``; NULL: not understood."""
-    p = find_special(p, end)
-    return p if p < end and p[0] == c'"' else skip_escaped(p, end)
+    p = find_special(p, walk)
+    return p if p < walk.end and p[0] == c'"' else skip_escaped(p, walk)
 
 
-cdef inline Text skip_name(Text p, Text end) noexcept nogil:
+cdef inline Text skip_name(Text p, Walk *walk) noexcept nogil:
     """What is behind the name of a member at ``p`` and its colon; NULL: not understood."""
-    if p == end or p[0] != c'"':
+    if p == walk.end or p[0] != c'"':
         return NULL
-    p = skip_string(p + 1, end)
-    if p == NULL or end - p < 2 or p[1] != c':':
+    p = skip_string(p + 1, walk)
+    if p == NULL or walk.end - p < 2 or p[1] != c':':
         return NULL
     return p + 2
 
 
-cdef inline Text skip_scalar(Text p, Text end) noexcept nogil:
-    """What is behind an attribute value at ``p`` that is a scalar, as most are; NULL: it is none.
-
-    This is for speed alone: ``skip_value`` knows what such values consist of.
-    """
-    if end - p < 16 or p[0] != c'{' or p[1] != c'"':
-        return NULL
-    if p[3] == c'"' and p[4] == c':' and p[5] == c'"' and (p[2] == c'S' or p[2] == c'N' or p[2] == c'B'):
-        p = skip_string(p + 6, end)
-        if p == NULL or end - p < 2 or p[1] != c'}':
-            return NULL
-        return p + 2
-    if memcmp(p, b'{"BOOL":true}', 13) == 0 or memcmp(p, b'{"NULL":true}', 13) == 0:
-        return p + 13
-    return NULL
+cdef inline bint opens_text(Text p, Walk *walk) noexcept nogil:
+    """Whether an attribute value at ``p`` is a text: ``{"S":"``, or N or B."""
+    if walk.end - p < 6 or p[0] != c'{' or p[1] != c'"' or p[3] != c'"':
+        return False
+    return p[4] == c':' and p[5] == c'"' and (p[2] == c'S' or p[2] == c'N' or p[2] == c'B')
 
 
-cdef inline Text skip_literal(Text p, Text end) noexcept nogil:
+cdef inline bint is_fact(Text p, Walk *walk) noexcept nogil:
+    """Whether an attribute value at ``p`` is true or null."""
+    if walk.end - p < FACT_SIZE:
+        return False
+    return (
+        memcmp(p, b'{"BOOL":true}', FACT_SIZE) == 0 or memcmp(p, b'{"NULL":true}', FACT_SIZE) == 0
+    )
+
+
+cdef inline Text skip_literal(Text p, Walk *walk) noexcept nogil:
     """What is behind ``true``, ``false``, ``null`` or a number at ``p``; NULL: not understood."""
-    if end - p >= 4 and (memcmp(p, b"true", 4) == 0 or memcmp(p, b"null", 4) == 0):
+    if walk.end - p >= 4 and (memcmp(p, b"true", 4) == 0 or memcmp(p, b"null", 4) == 0):
         return p + 4
-    if end - p >= 5 and memcmp(p, b"false", 5) == 0:
+    if walk.end - p >= 5 and memcmp(p, b"false", 5) == 0:
         return p + 5
-    return skip_number(p, end)
+    return skip_number(p, walk.end)
 
 
-cdef Text skip_value(Text p, Text end) noexcept nogil:
+cdef Text skip_value(Text p, Walk *walk) noexcept nogil:
     """What is behind the value at ``p``; NULL: not understood."""
     cdef unsigned char closers[NESTING_MAX]
     cdef int depth = 0
     cdef unsigned char closer = 0  # of what is open; of nothing, none that occurs
-    cdef Text scalar
     while True:
-        scalar = skip_scalar(p, end)
-        if scalar != NULL:
-            p = scalar
-        elif p == end:
+        if p == walk.end:
             return NULL
+        if opens_text(p, walk):  # most values are that, or a fact
+            p = skip_string(p + 6, walk)
+            if p == NULL or walk.end - p < 2 or p[1] != c'}':
+                return NULL
+            p += 2
+        elif is_fact(p, walk):
+            p += FACT_SIZE
         elif p[0] == c'"':
-            p = skip_string(p + 1, end)
+            p = skip_string(p + 1, walk)
             if p == NULL:
                 return NULL
             p += 1
@@ -135,31 +185,31 @@ cdef Text skip_value(Text p, Text end) noexcept nogil:
             depth += 1
             closer = p[0] + 2  # in ASCII, of both
             p += 1
-            if p == end:
+            if p == walk.end:
                 return NULL
             if p[0] != closer:
                 if closer == c'}':
-                    p = skip_name(p, end)
+                    p = skip_name(p, walk)
                     if p == NULL:
                         return NULL
                 continue
         else:
-            p = skip_literal(p, end)
+            p = skip_literal(p, walk)
             if p == NULL:
                 return NULL
         if depth == 0:
             return p
-        while p < end and p[0] == closer:
+        while p < walk.end and p[0] == closer:
             depth -= 1
             closer = closers[depth]
             p += 1
             if depth == 0:
                 return p
-        if p == end or p[0] != c',':
+        if p == walk.end or p[0] != c',':
             return NULL
         p += 1
         if closer == c'}':
-            p = skip_name(p, end)
+            p = skip_name(p, walk)
             if p == NULL:
                 return NULL
 
@@ -227,24 +277,28 @@ cdef class PageItems:
     cdef bint _find(self, Span *elements) except -1:
         """Find the items, and what there is of them between two brackets; False: handed back."""
         cdef Text begin = <Text>self.body.buf, end = begin + self.body.len, p = begin, name
+        cdef Walk walk
+        walk.end = end
+        walk.block = begin - BLOCK
+        walk.special = 0
         if p == end or p[0] != c'{':
             return False
         while True:
             name = p + 1
-            p = skip_name(name, end)
+            p = skip_name(name, &walk)
             if p == NULL or memchr(name, c'\\', p - name) != NULL:
                 return False
             if p - name == 8 and memcmp(name, b'"Items":', 8) == 0:
                 if self.count or p == end or p[0] != c'[':
                     return False
                 elements.start = p + 1 - begin
-                p = self._find_elements(p, end)
+                p = self._find_elements(p, &walk)
                 if p == NULL:
                     return False
                 elements.end = p - begin
                 p += 1
             else:
-                p = skip_value(p, end)
+                p = skip_value(p, &walk)
             if p == NULL or p == end:
                 return False
             if p[0] == c'}':
@@ -252,14 +306,14 @@ cdef class PageItems:
             if p[0] != c',':
                 return False
 
-    cdef Text _find_elements(self, Text p, Text end) except? NULL:
+    cdef Text _find_elements(self, Text p, Walk *walk) except? NULL:
         """The bracket that closes the array of items at ``p``; NULL: handed back, or an error."""
         cdef Text begin = <Text>self.body.buf
         cdef Span span
         while True:
             span.start = p + 1 - begin
-            p = skip_value(p + 1, end)
-            if p == NULL or p == end:
+            p = skip_value(p + 1, walk)
+            if p == NULL or p == walk.end:
                 return NULL
             span.end = p - begin
             self._add(span)
