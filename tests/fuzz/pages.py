@@ -169,15 +169,15 @@ class Fuzzer:
     def _compare_splits(self, memory: ExactMemory, body: bytes) -> bool:
         """Whether the compiled splitter accepts a body."""
         whole, found = (_split(body, tier) for tier in (Tier.PORTABLE, Tier.COMPILED))
-        is_split = not isinstance(found, str) and not isinstance(found.items, list)
-        exact = None
-        if split_page := tiers.page_splitter():
-            exact = split_page(memory.copy(body))
-        self.counts["split" if is_split else "not split"] += 1
         if _shown(whole) != _shown(found):
             raise DifferenceError(f"splitting {body!r}", _shown(whole), _shown(found))
-        if is_split and (exact is None or list(exact[0]) != list(found.items)):
-            raise DifferenceError(f"splitting {body!r} elsewhere", _shown(whole), repr(exact))
+        split_page = tiers.page_splitter()
+        assert split_page is not None
+        exact = split_page(memory.copy(body))
+        is_split = not isinstance(found, str) and not isinstance(found.items, list)
+        self.counts["split" if is_split else "not split"] += 1
+        if isinstance(found, ScanPage) and exact is not None:
+            assert [*exact[0]] == [*found.items]
         return is_split
 
     def _text(self) -> bytes:
@@ -253,7 +253,7 @@ def _outcome(payload: ScanPayload | StreamPayload, form: TextForm | None) -> Out
     encode = payload.page_encoder(_SPEC, _SPEC)
     assert encode is not None
     try:
-        if form is None:
+        if form is None or not len(payload):  # nobody encodes an empty page by specimens
             return encode().records
         page = payload.encoded_by_specimens(Conversion(_Texts(form).routed, form, form))
     except ConvertError as error:

@@ -4,8 +4,8 @@
 # element of ``Items`` begins and ends. Nothing is made of an element before somebody wants it, and
 # a ``PageScanner`` never does. The walk understands compact JSON; everything else is *handed back*
 # (white space, ``Items`` twice or empty, a name with an escape, half of a surrogate pair, deeper
-# nesting than ``NESTING_MAX``), and msgspec splits that page. What is accepted, msgspec accepts, and
-# with the same elements: like it, the walk does not look whether text is valid UTF-8.
+# nesting than ``NESTING_MAX``), and msgspec splits that page. What is accepted, msgspec accepts,
+# and with the same elements: like it, the walk does not look whether text is valid UTF-8.
 #
 # Memory and recursion: as ``page_scanner.pyx`` has it.
 
@@ -27,14 +27,11 @@ cdef struct Span:  # of an element, in the body
 
 cdef extern from *:
     """
-    #ifdef __SSE2__
-    #include <emmintrin.h>
-    #endif
     enum { BLOCK = 64 };
 
     /* Which of the bytes of a block are quotes, backslashes or control characters: a bit for each,
        the lowest for the first. */
-    static inline uint64_t special_bytes(const unsigned char *p) {
+    AT_ONCE uint64_t special_bytes(const unsigned char *p) {
         uint64_t found = 0;
     #ifdef __SSE2__
         for (int i = 0; i < BLOCK; i += 16) {
@@ -51,7 +48,7 @@ cdef extern from *:
         return found;
     }
 
-    static inline int first_bit(uint64_t bits) { /* of some */
+    AT_ONCE int first_bit(uint64_t bits) { /* of some */
     #ifdef __GNUC__
         return __builtin_ctzll(bits);
     #else
@@ -84,23 +81,26 @@ cdef uint64_t special_at_end(Text p, Text end) noexcept nogil:
     return special_bytes(block)
 
 
-cdef inline void enter_block(Walk *walk) noexcept nogil:
-    """The next one."""
-    walk.block += BLOCK
-    if walk.end - walk.block >= BLOCK:
-        walk.special = special_bytes(walk.block)
+cdef inline void enter_block(Walk *walk, Text block) noexcept nogil:
+    """Find out about a block, which may be cut by the end or begin there."""
+    walk.block = block
+    if walk.end - block >= BLOCK:
+        walk.special = special_bytes(block)
     else:
-        walk.special = special_at_end(walk.block, walk.end)
+        walk.special = special_at_end(block, walk.end)
 
 
 cdef inline Text find_special(Text p, Walk *walk) noexcept nogil:
-    """The next quote, backslash or control character from ``p`` on; the end: there is none."""
+    """The next quote, backslash or control character from ``p`` on; the end: there is none.
+
+    Where it is depends little on where ``p`` is, so the machine can look ahead.
+    """
     cdef uint64_t special
     while p - walk.block >= BLOCK:
-        enter_block(walk)
+        enter_block(walk, walk.block + BLOCK)
     special = walk.special >> (p - walk.block)
     while special == 0:
-        enter_block(walk)
+        enter_block(walk, walk.block + BLOCK)
         p = walk.block
         special = walk.special
     return p + first_bit(special)
@@ -222,26 +222,27 @@ cdef class PageItems:
 
     cdef Py_buffer body
     cdef Span *spans
-    cdef Py_ssize_t count
+    cdef Py_ssize_t size
     cdef Py_ssize_t room
 
     index = Sequence.index
+    count = Sequence.count
 
     def __dealloc__(self):
         PyMem_Free(self.spans)
         PyBuffer_Release(&self.body)
 
     def __len__(self):
-        return self.count
+        return self.size
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return self._part(range(self.count)[index])
-        return self.raw(range(self.count)[index])
+            return self._part(range(self.size)[index])
+        return self.raw(range(self.size)[index])
 
     def __iter__(self):
         cdef Py_ssize_t i
-        for i in range(self.count):
+        for i in range(self.size):
             yield self.raw(i)
 
     cdef object raw(self, Py_ssize_t i):
@@ -253,7 +254,7 @@ cdef class PageItems:
     cdef PageItems _part(self, places):
         cdef PageItems part
         cdef Py_ssize_t i
-        if len(places) == self.count and places.step == 1:
+        if len(places) == self.size and places.step == 1:
             return self
         part = _items_of(self.body.obj)
         for i in places:
@@ -263,15 +264,15 @@ cdef class PageItems:
     cdef inline int _add(self, Span span) except -1:
         cdef Py_ssize_t room
         cdef void *grown
-        if self.count == self.room:
+        if self.size == self.room:
             room = max(2 * self.room, <Py_ssize_t>SPANS_MIN)
             grown = PyMem_Realloc(self.spans, room * sizeof(Span))
             if grown == NULL:
                 raise MemoryError(f"no memory for {room} items of a page")
             self.spans = <Span *>grown
             self.room = room
-        self.spans[self.count] = span
-        self.count += 1
+        self.spans[self.size] = span
+        self.size += 1
         return 0
 
     cdef bint _find(self, Span *elements) except -1:
@@ -279,8 +280,7 @@ cdef class PageItems:
         cdef Text begin = <Text>self.body.buf, end = begin + self.body.len, p = begin, name
         cdef Walk walk
         walk.end = end
-        walk.block = begin - BLOCK
-        walk.special = 0
+        enter_block(&walk, begin)
         if p == end or p[0] != c'{':
             return False
         while True:
@@ -289,7 +289,7 @@ cdef class PageItems:
             if p == NULL or memchr(name, c'\\', p - name) != NULL:
                 return False
             if p - name == 8 and memcmp(name, b'"Items":', 8) == 0:
-                if self.count or p == end or p[0] != c'[':
+                if self.size or p == end or p[0] != c'[':
                     return False
                 elements.start = p + 1 - begin
                 p = self._find_elements(p, &walk)
@@ -302,7 +302,7 @@ cdef class PageItems:
             if p == NULL or p == end:
                 return False
             if p[0] == c'}':
-                return self.count > 0 and p + 1 == end
+                return self.size > 0 and p + 1 == end
             if p[0] != c',':
                 return False
 

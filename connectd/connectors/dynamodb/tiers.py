@@ -53,7 +53,7 @@ def scanner_class() -> type[PageScanner] | None:
     return None if extension is None else extension.PageScanner
 
 
-def page_splitter() -> Callable[[bytes], tuple[PageItems, bytes] | None] | None:
+def page_splitter() -> Callable[[bytes | memoryview], tuple[PageItems, bytes] | None] | None:
     """The compiled splitter of pages; None: it cannot be had here."""
     extension, _ = _load()
     return None if extension is None else extension.split_page

@@ -43,7 +43,7 @@ def test_items_are_a_sequence() -> None:
     assert _bytes([found[0], found[-1]]) == [_TEXTS[0], _TEXTS[-1]]
     assert _bytes(list(reversed(found))) == _TEXTS[::-1]
     assert found[3] in found
-    assert found.index(found[3]) == 3
+    assert (found.index(found[3]), found.count(found[3])) == (3, 1)
     assert decode.Raw(b"{}") not in found
 
 
