@@ -7,8 +7,9 @@ one accepts has msgspec's items and other members, and it hands back no body tha
 
 ``--sanitize`` does the same with an extension that is compiled for it with the sanitizers for
 addresses and undefined behaviour, in a child process that is their own: a step outside of memory
-ends it. For a million pages: ``PYTHONMALLOC=pymalloc python -m tests.fuzz.pages --sanitize ...``,
-then Python's smallest objects are not watched, and the rest goes five times as fast.
+ends it; ``--portable`` has it compiled as for machines without SSE2. For a million pages:
+``PYTHONMALLOC=pymalloc python -m tests.fuzz.pages --sanitize ...``, then Python's smallest objects
+are not watched, and the rest goes five times as fast.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ SANITIZERS: Final = (
     "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer",
     "-O1", "-g",
 )  # fmt: skip
+
+PORTABLE: Final = ("-U__SSE2__",)
 
 _POOL: Final = 200
 _POOL_PAGES: Final = 4_000
@@ -280,10 +283,10 @@ class _Texts:
         return b"<" + b"|".join(map(self._encode, texts)) + b">"
 
 
-def sanitized(arguments: Sequence[str]) -> int:
+def sanitized(arguments: Sequence[str], flags: Sequence[str] = ()) -> int:
     """Run this program in a child, on an extension that the sanitizers watch; its exit code."""
     with tempfile.TemporaryDirectory(prefix="connectd-sanitized-") as work:
-        hatch_build.build_extension(Path(work), SANITIZERS)
+        hatch_build.build_extension(Path(work), (*SANITIZERS, *flags))
         command = [sys.executable, "-m", "tests.fuzz.pages", *arguments, "--packages", work]
         return subprocess.run(command, cwd=ROOT, env=watched_environ(), check=False).returncode
 
@@ -311,10 +314,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sanitize", action="store_true", help="in a child, on a watched build")
+    parser.add_argument("--portable", action="store_true", help="with it: without SSE2")
     parser.add_argument("--packages", type=Path, help="where an extension was built")
     options = parser.parse_args(arguments)
     if options.sanitize:
-        return sanitized(["--pages", str(options.pages), "--seed", str(options.seed)])
+        flags = PORTABLE if options.portable else ()
+        return sanitized(["--pages", str(options.pages), "--seed", str(options.seed)], flags)
     if options.packages is not None:
         place = options.packages / Path(*dynamodb.__name__.split("."))
         dynamodb.__path__.insert(0, str(place))

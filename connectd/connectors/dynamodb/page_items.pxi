@@ -29,6 +29,13 @@ cdef extern from *:
     """
     enum { BLOCK = 64 };
 
+    #define BYTES(byte) (0x0101010101010101 * (uint64_t)(byte))
+
+    /* A set bit at the top of each byte that is zero. */
+    AT_ONCE uint64_t zero_bytes(uint64_t word) {
+        return ~(((word & BYTES(0x7F)) + BYTES(0x7F)) | word) & BYTES(0x80);
+    }
+
     /* Which of the bytes of a block are quotes, backslashes or control characters: a bit for each,
        the lowest for the first. */
     AT_ONCE uint64_t special_bytes(const unsigned char *p) {
@@ -40,6 +47,14 @@ cdef extern from *:
             special = _mm_or_si128(special, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x22)));
             special = _mm_or_si128(special, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x5C)));
             found |= (uint64_t)(unsigned)_mm_movemask_epi8(special) << i;
+        }
+    #elif defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        for (int i = 0; i < BLOCK; i += 8) {
+            uint64_t word;
+            memcpy(&word, p + i, 8);
+            uint64_t special = zero_bytes(word & BYTES(0xE0));
+            special |= zero_bytes(word ^ BYTES(0x22)) | zero_bytes(word ^ BYTES(0x5C));
+            found |= ((special >> 7) * 0x0102040810204080 >> 56) << i; /* eight bits, gathered */
         }
     #else
         for (int i = 0; i < BLOCK; i++)
