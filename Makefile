@@ -49,7 +49,7 @@ sbom: $(STAMP) ## what is in the worker's image, built without an engine, listed
 	@$(PY) -m tests.image.audit sbom.cdx.json
 
 # The virtual environment follows pyproject.toml, and what of the code is compiled.
-$(STAMP): pyproject.toml hatch_build.py connectd/connectors/dynamodb/page_scanner.pyx
+$(STAMP): pyproject.toml hatch_build.py $(addprefix connectd/connectors/dynamodb/,page_scanner.pyx page_items.pxi)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "$(PYTHON) is missing or older than 3.11; name another: make PYTHON=python3.12" >&2; \
 	  exit 1; }

@@ -16,7 +16,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 import uvloop
 from confluent_kafka import KafkaError, Message, Producer
@@ -26,6 +26,7 @@ from connectd.aio.clock import LoopClock
 from connectd.aws.clients import AwsClients
 from connectd.aws.settings import AwsSettings
 from connectd.connectors.dynamodb.decode import Raw, decode_records_page, decode_scan_page
+from connectd.connectors.dynamodb.tiers import Tier
 
 
 class _Pusher:
@@ -62,13 +63,13 @@ class _Pusher:
             sys.exit(f"push loop: {left} messages not delivered, {self._failed} failed")
 
 
-async def _scan(clients: AwsClients, table: str) -> AsyncIterator[list[Raw]]:
+async def _scan(clients: AwsClients, table: str) -> AsyncIterator[Sequence[Raw]]:
     start: bytes | None = None
     while True:
         answer = await clients.dynamodb.scan(
             table, segment=0, total_segments=1, exclusive_start_key=start, limit=None
         )
-        page = decode_scan_page(answer.body)
+        page = decode_scan_page(answer.body, Tier.PORTABLE)
         yield page.items
         start = page.last_evaluated_key
         if start is None:

@@ -20,7 +20,7 @@ import asyncio
 import contextlib
 import dataclasses
 import sys
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,7 +61,7 @@ _BACKOFF: Final = Backoff(initial_s=0.5, max_s=20.0)
 _ACKNOWLEDGED_S: Final = 30.0
 """What of a lease is kept for hearing of what was sent; of a short one, half of it."""
 
-_Pages = AsyncGenerator[tuple[list[Raw], SegmentPosition], None]
+_Pages = AsyncGenerator[tuple[Sequence[Raw], SegmentPosition], None]
 """Items, and the position after them."""
 
 
@@ -265,7 +265,7 @@ class ChunkScan:
         self._items_read += items
         return page
 
-    async def _send(self, items: list[Raw], after: SegmentPosition) -> None:
+    async def _send(self, items: Sequence[Raw], after: SegmentPosition) -> None:
         encoding = PageEncoding(
             self._payload(items, after), self._tools.converters, self._tools.policy
         )
@@ -285,7 +285,7 @@ class ChunkScan:
         if encoding.ended_by is not None:
             raise encoding.ended_by
 
-    def _payload(self, items: list[Raw], after: SegmentPosition) -> ScanPayload:
+    def _payload(self, items: Sequence[Raw], after: SegmentPosition) -> ScanPayload:
         """As ``scan.TableScan`` makes it: with one segment, the last record says FINISHED."""
         state, last_info = self._job.state, None
         if after.is_finished and after.total_segments == 1 and items:

@@ -13,7 +13,7 @@ per page shared out among 1,000 records:
 | ``bytecodes`` | instructions of the interpreter | what is done in C: a parser that got slower |
 | ``allocations`` | how often Python is asked for memory | lists that Python reuses; librdkafka |
 | ``peak_bytes`` | the highest stand of Python's memory while a page is under way | the same |
-| ``code_blocks`` | basic blocks of the scanner as it is written, not as it is optimised | caches |
+| ``code_blocks`` | basic blocks of the scanner as written, not as optimised | caches, vectors |
 
 None of it sees time: waiting, locks, the garbage collector, system calls, HTTP, readers and the
 runner (work per page), librdkafka. For all of that there are the benchmarks.

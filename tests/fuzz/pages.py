@@ -2,12 +2,14 @@
 
 ``python -m tests.fuzz.pages --pages 1000000`` makes pages from a seed and compares the compiled
 tier with the portable one, the oracle. A third of the items are damaged; some pages are damaged as
-a whole before they are split.
+a whole before they are split. The bodies of scans are split by both tiers, too: what the compiled
+one accepts has msgspec's items and other members, and it hands back no body that is sound.
 
 ``--sanitize`` does the same with an extension that is compiled for it with the sanitizers for
 addresses and undefined behaviour, in a child process that is their own: a step outside of memory
-ends it. For a million pages: ``PYTHONMALLOC=pymalloc python -m tests.fuzz.pages --sanitize ...``,
-then Python's smallest objects are not watched, and the rest goes five times as fast.
+ends it; ``--portable`` has it compiled as for machines without SSE2. For a million pages:
+``PYTHONMALLOC=pymalloc python -m tests.fuzz.pages --sanitize ...``, then Python's smallest objects
+are not watched, and the rest goes five times as fast.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, cast
 
+import msgspec
+
 import hatch_build
 from connectd.connectors import dynamodb
 from connectd.connectors.dynamodb import decode, tiers
-from connectd.connectors.dynamodb.decode import Raw, StreamChange, StreamRecord
+from connectd.connectors.dynamodb.decode import Raw, ScanPage, StreamChange, StreamRecord
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, InitSyncState, SourceInfo
 from connectd.connectors.dynamodb.keys import KeyAttribute, KeySchema
 from connectd.connectors.dynamodb.payload import ScanPayload, StreamPayload
@@ -57,6 +61,8 @@ SANITIZERS: Final = (
     "-O1", "-g",
 )  # fmt: skip
 
+PORTABLE: Final = ("-U__SSE2__",)
+
 _POOL: Final = 200
 _POOL_PAGES: Final = 4_000
 """Items are made for so many pages, then others."""
@@ -75,6 +81,15 @@ Encode = Callable[[TablePlan, TextForm | None], Outcome]
 """A page as bytes: as the direct path has it, or by specimens for converters with that form."""
 
 _FORMS: Final = (None, None, *TextForm)
+
+_CAPACITY: Final = b'"ConsumedCapacity":{"TableName":"orders","CapacityUnits":-1.25e+1}'
+_BODIES: Final = (
+    b'{"Count":%d,"Items":[%b]}',
+    b'{"Count":%d,"Items":[%b],"LastEvaluatedKey":{"id":{"S":"\\u00e9\\n"}},"ScannedCount":10}',
+    b"{" + _CAPACITY + b',"Count":%d,"Items":[%b],"ScannedCount":0}',
+    b'{"Count":%d,"Items":[%b],"LastEvaluatedKey":null,' + _CAPACITY + b',"More":[true,{},[]]}',
+)
+"""Of Scan answers: the number of items, and these."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +153,35 @@ class Fuzzer:
         kind = random.randrange(5)
         with self._memory as memory:
             if kind == 0:
-                body = b'{"Count":%d,"Items":[%b]}' % (len(texts), b",".join(texts))
-                self._compare(plan, _scan_of(damaged(body, random)), texts)
+                body = damaged(self._body(texts), random)
+                self._compare_splits(memory, body)
+                self._compare(plan, _scan_of(body), texts)
+                sound = self._body(random.choices(self._pool, k=len(texts)))
+                is_split = self._compare_splits(memory, sound)
+                self.counts["sound and split" if is_split else "sound and handed back"] += 1
             elif kind < 3:
                 items = [cast("Raw", memory.copy(text)) for text in texts]
                 self._compare(plan, _scan(items), texts)
             else:
                 records = [self._change(memory, text) for text in texts]
                 self._compare(plan, _stream(records), texts)
+
+    def _body(self, texts: Sequence[bytes]) -> bytes:
+        return self._random.choice(_BODIES) % (len(texts), b",".join(texts))
+
+    def _compare_splits(self, memory: ExactMemory, body: bytes) -> bool:
+        """Whether the compiled splitter accepts a body."""
+        whole, found = (_split(body, tier) for tier in (Tier.PORTABLE, Tier.COMPILED))
+        if _shown(whole) != _shown(found):
+            raise DifferenceError(f"splitting {body!r}", _shown(whole), _shown(found))
+        split_page = tiers.page_splitter()
+        assert split_page is not None
+        exact = split_page(memory.copy(body))
+        is_split = not isinstance(found, str) and not isinstance(found.items, list)
+        self.counts["split" if is_split else "not split"] += 1
+        if isinstance(found, ScanPage) and exact is not None:
+            assert [*exact[0]] == [*found.items]
+        return is_split
 
     def _text(self) -> bytes:
         random = self._random
@@ -191,12 +227,25 @@ def _scan(items: Sequence[Raw]) -> Encode:
 def _scan_of(body: bytes) -> Encode:
     def encode(plan: TablePlan, form: TextForm | None) -> Outcome:
         try:
-            items = decode.decode_scan_page(body).items
+            items = decode.decode_scan_page(body, plan.tier).items
         except ConvertError as error:
             return str(error)
         return _outcome(ScanPayload(plan, _INFO, items), form)
 
     return encode
+
+
+def _split(body: bytes, tier: Tier) -> ScanPage | str:
+    try:
+        return decode.decode_scan_page(body, tier)
+    except ConvertError as error:
+        return str(error)
+
+
+def _shown(page: ScanPage | str) -> str:
+    if isinstance(page, str):
+        return page
+    return repr(msgspec.structs.replace(page, items=[bytes(each) for each in page.items]))
 
 
 def _stream(records: Sequence[StreamRecord]) -> Encode:
@@ -207,7 +256,7 @@ def _outcome(payload: ScanPayload | StreamPayload, form: TextForm | None) -> Out
     encode = payload.page_encoder(_SPEC, _SPEC)
     assert encode is not None
     try:
-        if form is None:
+        if form is None or not len(payload):  # nobody encodes an empty page by specimens
             return encode().records
         page = payload.encoded_by_specimens(Conversion(_Texts(form).routed, form, form))
     except ConvertError as error:
@@ -234,10 +283,10 @@ class _Texts:
         return b"<" + b"|".join(map(self._encode, texts)) + b">"
 
 
-def sanitized(arguments: Sequence[str]) -> int:
+def sanitized(arguments: Sequence[str], flags: Sequence[str] = ()) -> int:
     """Run this program in a child, on an extension that the sanitizers watch; its exit code."""
     with tempfile.TemporaryDirectory(prefix="connectd-sanitized-") as work:
-        hatch_build.build_extension(Path(work), SANITIZERS)
+        hatch_build.build_extension(Path(work), (*SANITIZERS, *flags))
         command = [sys.executable, "-m", "tests.fuzz.pages", *arguments, "--packages", work]
         return subprocess.run(command, cwd=ROOT, env=watched_environ(), check=False).returncode
 
@@ -265,10 +314,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sanitize", action="store_true", help="in a child, on a watched build")
+    parser.add_argument("--portable", action="store_true", help="with it: without SSE2")
     parser.add_argument("--packages", type=Path, help="where an extension was built")
     options = parser.parse_args(arguments)
     if options.sanitize:
-        return sanitized(["--pages", str(options.pages), "--seed", str(options.seed)])
+        flags = PORTABLE if options.portable else ()
+        return sanitized(["--pages", str(options.pages), "--seed", str(options.seed)], flags)
     if options.packages is not None:
         place = options.packages / Path(*dynamodb.__name__.split("."))
         dynamodb.__path__.insert(0, str(place))

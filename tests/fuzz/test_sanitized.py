@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.fuzz import pages
 
 _STEP_OUTSIDE = """
@@ -17,8 +19,11 @@ with ExactMemory() as memory:
 """
 
 
-def test_damaged_pages_are_alike_on_both_tiers_and_no_step_leads_out_of_memory() -> None:
-    assert pages.main(["--sanitize", "--pages", "2000", "--seed", "11"]) == 0
+@pytest.mark.parametrize("options", ["--pages 2000", "--pages 500 --portable"])
+def test_damaged_pages_are_alike_on_both_tiers_and_no_step_leads_out_of_memory(
+    options: str,
+) -> None:
+    assert pages.main(["--sanitize", "--seed", "11", *options.split()]) == 0
 
 
 def test_a_step_outside_of_exact_memory_is_seen() -> None:

@@ -51,6 +51,7 @@ def test_what_is_copied_exists_and_is_sent_to_the_engine(file: Dockerfile) -> No
         ("config/worker.properties", True),
         ("connectd/__pycache__/x.pyc", False),
         ("connectd/connectors/dynamodb/page_scanner.pyx", True),
+        ("connectd/connectors/dynamodb/page_items.pxi", True),
         ("connectd/connectors/dynamodb/page_scanner.cpython-311-x86_64-linux-gnu.so", False),
         ("config/standalone.properties", False),
         (".git/config", False),

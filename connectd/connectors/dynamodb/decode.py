@@ -5,16 +5,22 @@ costs more in memory management than in parsing. So this module reads the member
 leaves every item as a ``Raw`` slice of the body, to be parsed one at a time by whoever encodes it
 (``document.parse_item``). A slice keeps the whole body alive: items do not outlive their page.
 
+msgspec does that on the portable tier. On the compiled one the items of a Scan are found by the
+extension (``page_items.pxi``), which makes no object of any; what it hands back, msgspec decodes.
+
 Pure: no I/O; a page may be decoded in any thread. Member names are those of the AWS JSON protocol
 1.0 (API references of DynamoDB ``Scan`` and of DynamoDB Streams ``GetRecords``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
 
 import msgspec
 
+from connectd.connectors.dynamodb import tiers
+from connectd.connectors.dynamodb.tiers import Tier
 from connectd.errors import ConvertError
 
 Raw: TypeAlias = msgspec.Raw
@@ -41,13 +47,13 @@ class _ItemBody(msgspec.Struct, rename="pascal"):
 
 
 class ScanPage(msgspec.Struct, frozen=True):
-    """One page of a scan segment.
+    """One page of a scan segment; the items keep its whole body alive.
 
     ``last_evaluated_key`` is the JSON text to send back as ``ExclusiveStartKey``, None on the last
     page; ``consumed_capacity`` is in read capacity units, 0 when the request did not ask for it.
     """
 
-    items: list[Raw]
+    items: Sequence[Raw]
     last_evaluated_key: bytes | None
     consumed_capacity: float
     count: int
@@ -126,23 +132,43 @@ _item_decoder = msgspec.json.Decoder(_ItemBody)
 _records_decoder = msgspec.json.Decoder(_RecordsBody)
 
 
-def decode_scan_page(body: bytes) -> ScanPage:
-    """Split the body of a Scan response.
+def decode_scan_page(body: bytes, tier: Tier | None = None) -> ScanPage:
+    """Split the body of a Scan response; ``tier`` says who finds the items, None: the active one.
 
     Raises:
         ConvertError: the body is not a Scan response. Items themselves are not looked into.
     """
+    page = _split(body) if (tier or tiers.active()) is Tier.COMPILED else None
+    if page is not None:
+        return page
     try:
-        page = _scan_decoder.decode(body)
+        whole = _scan_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         _refuse("Scan", body, error)
-    capacity = page.consumed_capacity
+    return _scan_page(whole, whole.items)
+
+
+def _split(body: bytes) -> ScanPage | None:
+    """A page whose items were found by the extension; None: it is not there, or hands it back."""
+    split_page = tiers.page_splitter()
+    found = None if split_page is None else split_page(body)
+    if found is None:
+        return None
+    items, rest = found
+    try:
+        return _scan_page(_scan_decoder.decode(rest), items)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None  # refused as a whole, with a message that is right about the place
+
+
+def _scan_page(body: _ScanBody, items: Sequence[Raw]) -> ScanPage:
+    capacity = body.consumed_capacity
     return ScanPage(
-        items=page.items,
-        last_evaluated_key=_json_or_none(page.last_evaluated_key),
+        items=items,
+        last_evaluated_key=_json_or_none(body.last_evaluated_key),
         consumed_capacity=capacity.capacity_units if capacity else 0.0,
-        count=page.count,
-        scanned_count=page.scanned_count,
+        count=body.count,
+        scanned_count=body.scanned_count,
     )
 
 

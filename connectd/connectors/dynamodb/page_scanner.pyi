@@ -1,10 +1,19 @@
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, overload
 
 from connectd.connectors.dynamodb.decode import Raw, StreamRecord
 from connectd.model.record import EncodedRecord
 
 _Mould = TypeVar("_Mould", bound=tuple[Any, ...])  # begins with the members of payload.Mould
+
+class PageItems(Sequence[Raw]):
+    @overload
+    def __getitem__(self, index: int) -> Raw: ...
+    @overload
+    def __getitem__(self, index: slice) -> PageItems: ...
+    def __len__(self) -> int: ...
+
+def split_page(body: bytes | memoryview) -> tuple[PageItems, bytes] | None: ...
 
 class PageScanner:
     def __init__(

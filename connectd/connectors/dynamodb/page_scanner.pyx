@@ -12,6 +12,7 @@ Memory: the text lies between ``p`` and ``end``, and ``end`` is looked at before
 of it becomes more than ``GROWTH_MAX`` bytes of output, so room that is made before an item needs no
 look while the item is written. Nothing recurses.
 
+``page_items.pxi`` is the second part of this module: it finds the items of a page before that.
 ``tiers`` chooses; ``tests/fuzz`` holds both tiers together on damaged pages, under a sanitizer.
 """
 
@@ -19,7 +20,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
@@ -65,6 +66,7 @@ cdef struct Name:  # of a member that was written: where, and a digest for quick
 cdef struct Frame:  # a map or a list that is open
     unsigned char closer
     size_t first_name
+    uint64_t seen  # of a map: a bit for each name, which others may share
 
 cdef struct KeyRule:  # a key attribute: its name as it stands in the document, its type letter
     Text name
@@ -101,10 +103,26 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    #endif
+    enum { WORD = 16 };
 
+    /* Of functions that each machine does in its own way. What counts code blocks (tests/effort)
+       leaves them out, so as to count the same everywhere. */
+    #if defined(__has_attribute) && defined(__GNUC__)
+    #if __has_attribute(no_sanitize_coverage)
+    #define AT_ONCE __attribute__((no_sanitize_coverage)) static inline
+    #endif
+    #endif
+    #ifndef AT_ONCE
+    #define AT_ONCE static inline
+    #endif
+
+    #ifndef __SSE2__
     /* How many of eight bytes stand before the first quote, backslash, control character or byte
        that is not ASCII; 8: all of them. */
-    static inline int plain_bytes(const unsigned char *p) {
+    AT_ONCE int plain_of_eight(const unsigned char *p) {
     #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         const uint64_t ones = 0x0101010101010101;
         uint64_t word;
@@ -120,7 +138,24 @@ cdef extern from *:
         return i;
     #endif
     }
+    #endif
+
+    /* The same of a word. */
+    AT_ONCE int plain_bytes(const unsigned char *p) {
+    #ifdef __SSE2__
+        const __m128i text = _mm_loadu_si128((const __m128i *)p);
+        __m128i found = _mm_cmplt_epi8(text, _mm_set1_epi8(0x20)); /* signed: beyond ASCII, too */
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x22)));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(text, _mm_set1_epi8(0x5C)));
+        return __builtin_ctz(_mm_movemask_epi8(found) | 1 << WORD);
+    #else
+        const int plain = plain_of_eight(p);
+        return plain < 8 ? plain : 8 + plain_of_eight(p + 8);
+    #endif
+    }
     """
+    enum:
+        WORD
     int plain_bytes(Text p) noexcept nogil
 
 
@@ -296,12 +331,12 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, Escaping escaping) n
     cdef unsigned char c
     cdef int plain
     while True:
-        while end - p >= 8:
-            memcpy(out, p, 8)
+        while end - p >= WORD:
+            memcpy(out, p, WORD)
             plain = plain_bytes(p)
             p += plain
             out += plain
-            if plain < 8:
+            if plain < WORD:
                 break
         while True:
             if p == end:
@@ -326,6 +361,26 @@ cdef Text copy_string(Text p, Text end, unsigned char **to, Escaping escaping) n
         out = put_character(out, character, escaping)
 
 
+cdef inline Text copy_content(
+    Text p, Text end, unsigned char **to, Escaping escaping
+) noexcept nogil:
+    """As ``copy_string``, in place for the many strings that are short and plain."""
+    cdef unsigned char *out = to[0]
+    cdef int plain
+    if end - p >= WORD:
+        memcpy(out, p, WORD)
+        plain = plain_bytes(p)
+        p += plain
+        out += plain
+        if plain < WORD and p[0] == c'"':
+            to[0] = out
+            return p + 1
+    # Not the address of what others keep in a register.
+    p = copy_string(p, end, &out, escaping)
+    to[0] = out
+    return p
+
+
 cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
     """What is behind one digit or more; NULL: there is none."""
     if p == end or not is_digit(p[0]):
@@ -335,10 +390,8 @@ cdef inline Text skip_digits(Text p, Text end) noexcept nogil:
     return p
 
 
-cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
-    """Copy the bare content of a string that is a JSON number; as ``copy_string`` otherwise."""
-    cdef unsigned char *out = to[0]
-    cdef Text start = p
+cdef inline Text skip_number(Text p, Text end) noexcept nogil:
+    """What is behind a JSON number at ``p``; NULL: there is none."""
     if p < end and p[0] == c'-':
         p += 1
     if p < end and p[0] == c'0':
@@ -352,10 +405,17 @@ cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
         if p < end and (p[0] == c'+' or p[0] == c'-'):
             p += 1
         p = skip_digits(p, end)
+    return p
+
+
+cdef Text copy_number(Text p, Text end, unsigned char **to) noexcept nogil:
+    """Copy the bare content of a string that is a JSON number; as ``copy_string`` otherwise."""
+    cdef Text start = p
+    p = skip_number(p, end)
     if p == NULL or p == end or p[0] != c'"':
         return NULL
-    memcpy(out, start, p - start)
-    to[0] = out + (p - start)
+    memcpy(to[0], start, p - start)
+    to[0] += p - start
     return p + 1
 
 
@@ -413,6 +473,10 @@ cdef inline unsigned char *put_type(
 ) noexcept nogil:
     """Open a typed value: ``{"ss":`` for the letters ``SS``."""
     cdef int i
+    if letters == 1 and escaping == NESTED:  # nearly all
+        memcpy(out, b'{\\"s\\":', 7)
+        out[3] = name[0] | 0x20
+        return out + 7
     out[0] = c'{'
     out = put_quote(out + 1, escaping)
     for i in range(letters):
@@ -429,7 +493,7 @@ cdef inline Text copy_text(
     if p == end or p[0] != c'"':
         return NULL
     to[0] = put_quote(to[0], escaping)
-    p = copy_string(p + 1, end, to, escaping)
+    p = copy_content(p + 1, end, to, escaping)
     to[0] = put_quote(to[0], escaping)
     return p
 
@@ -480,9 +544,12 @@ cdef Text copy_texts(
 
 cdef inline Text copy_bare(Text p, Text end, unsigned char **to) noexcept nogil:
     """A string at ``p`` that holds a number, without its quotes."""
+    cdef unsigned char *out = to[0]
     if p == end or p[0] != c'"':
         return NULL
-    return copy_number(p + 1, end, to)
+    p = copy_number(p + 1, end, &out)
+    to[0] = out
+    return p
 
 
 cdef inline Text copy_scalar(
@@ -490,13 +557,16 @@ cdef inline Text copy_scalar(
 ) noexcept nogil:
     """The content of a value that holds no other values."""
     cdef bint is_plain = rules.is_plain
+    cdef unsigned char *out = to[0]
     if kind == STRING or (kind == NUMBER and not is_plain):
         return copy_text(p, end, to, rules.document)
     if kind == NUMBER:
         return copy_bare(p, end, to)
     if kind == FACT:
         return copy_fact(p, end, to, is_plain and name[0] == c'N')
-    return copy_texts(p, end, to, is_plain and kind == NUMBERS, rules.document)
+    p = copy_texts(p, end, &out, is_plain and kind == NUMBERS, rules.document)
+    to[0] = out
+    return p
 
 
 # -- names ---------------------------------------------------------------------------------------
@@ -518,21 +588,24 @@ cdef inline uint64_t digest_of(Text name, size_t size) noexcept nogil:
 
 
 cdef inline bint add_name(
-    Workspace *space, size_t first, size_t start, size_t size
+    Workspace *space, Frame *frame, size_t start, size_t size
 ) noexcept nogil:
     """Note the name of a member; False: the map has it already, or has too many."""
     cdef uint64_t digest = digest_of(space.out + start, size)
+    cdef uint64_t bit = <uint64_t>1 << (digest * <uint64_t>0x9E3779B97F4A7C15 >> 58)
     cdef size_t i
     cdef Name *name
-    if space.names_count - first >= MEMBERS_MAX:
+    if space.names_count - frame.first_name >= MEMBERS_MAX:
         return False
     if (space.names_count + 1) * sizeof(Name) > space.names_room:
         return False
-    for i in range(first, space.names_count):
-        name = &space.names[i]
-        if name.digest == digest and name.size == size:
-            if memcmp(space.out + name.start, space.out + start, size) == 0:
-                return False
+    if frame.seen & bit:
+        for i in range(frame.first_name, space.names_count):
+            name = &space.names[i]
+            if name.digest == digest and name.size == size:
+                if memcmp(space.out + name.start, space.out + start, size) == 0:
+                    return False
+    frame.seen |= bit
     name = &space.names[space.names_count]
     name.start = start
     name.size = size
@@ -542,18 +615,18 @@ cdef inline bint add_name(
 
 
 cdef inline Text copy_name(
-    Text p, Text end, unsigned char **to, Workspace *space, size_t first, Escaping escaping
+    Text p, Text end, unsigned char **to, Workspace *space, Frame *frame, Escaping escaping
 ) noexcept nogil:
-    """The name of a member at ``p``, with its colon; ``first`` is that of its map's first name."""
+    """The name of a member at ``p``, with its colon; ``frame`` is its map's."""
     cdef size_t start
     if p == end or p[0] != c'"':
         return NULL
     to[0] = put_quote(to[0], escaping)
     start = to[0] - space.out
-    p = copy_string(p + 1, end, to, escaping)
+    p = copy_content(p + 1, end, to, escaping)
     if p == NULL or p == end or p[0] != c':':
         return NULL
-    if not add_name(space, first, start, to[0] - space.out - start):
+    if not add_name(space, frame, start, to[0] - space.out - start):
         return NULL
     to[0] = put_quote(to[0], escaping)
     to[0][0] = c':'
@@ -593,6 +666,7 @@ cdef bint walk(
     space.names_count = 0
     frames[0].closer = c'}'
     frames[0].first_name = 0
+    frames[0].seen = 0
     if p == end or p[0] != c'{':
         return False
     out[0] = c'{'
@@ -605,7 +679,7 @@ cdef bint walk(
             is_fresh = False
             key = -1
             if frames[depth].closer == c'}':
-                p = copy_name(p, end, &out, space, frames[depth].first_name, rules.document)
+                p = copy_name(p, end, &out, space, &frames[depth], rules.document)
                 if p == NULL:
                     return False
                 if depth == 0:
@@ -633,6 +707,7 @@ cdef bint walk(
                 p += 1
                 frames[depth].closer = c'}' if kind == MAP else c']'
                 frames[depth].first_name = space.names_count
+                frames[depth].seen = 0
                 is_fresh = True
                 continue
             p = copy_scalar(p, end, &out, kind, name, rules)
@@ -771,6 +846,9 @@ cdef bint are_names_clean(Workspace *space) noexcept nogil:
     return True
 
 
+include "page_items.pxi"
+
+
 # -- records -------------------------------------------------------------------------------------
 
 
@@ -834,30 +912,49 @@ cdef class PageScanner:
             ConvertError: ``portable`` says so.
         """
         cdef list records = []
+        if isinstance(items, PageItems):
+            self._page(<PageItems>items, head, tail, portable, records)
+            return records
         for item in items:
             record = self.record(item, head, tail)
             records.append(portable(item) if record is None else record)
         return records
 
+    cdef int _page(
+        self, PageItems items, bytes head, bytes tail, portable, list records
+    ) except -1:
+        """The same for items that lie in their page; no object is made of them."""
+        cdef Text text = <Text>items.body.buf
+        cdef Span *span
+        cdef Py_ssize_t i
+        for i in range(items.size):
+            span = &items.spans[i]
+            record = self._record(text + span.start, text + span.end, head, tail)
+            records.append(portable(items.raw(i)) if record is None else record)
+        return 0
+
     cdef tuple record(self, item, bytes head, bytes tail):
         """Key and value of an item: ``head``, the document, ``tail``."""
         cdef Py_buffer view
-        cdef Found found
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            if not self._walk(&view, &found):
-                return None
-            key = self._key(&view, &found)
-            return None if key is None else _pair(key, self._value(&found, head, tail))
+            return self._record(<Text>view.buf, <Text>view.buf + view.len, head, tail)
         finally:
             PyBuffer_Release(&view)
+
+    cdef tuple _record(self, Text text, Text end, bytes head, bytes tail):
+        cdef Found found
+        if not self._walk(text, end, &found):
+            return None
+        key = self._key(end, &found)
+        return None if key is None else _pair(key, self._value(&found, head, tail))
 
     def changes(self, records, mould_of, portable, *, identity_of, bint wants_old):
         """Records of a stream's page, with the tombstones of its deletions.
 
-        ``mould_of(record)`` (see ``payload.Mould``) is what is constant in the values of all records that say the same
-        happened at the same time, ``identity_of(record)`` says by whom (None: it does not matter);
-        ``portable(record, mould)`` writes those handed back.
+        ``mould_of(record)`` (see ``payload.Mould``) is what is constant in the values of all
+        records that say the same happened at the same time, ``identity_of(record)`` says by whom
+        (None: it does not matter); ``portable(record, mould)`` writes those handed back.
 
         Raises:
             ConvertError: one of them says so.
@@ -903,9 +1000,11 @@ cdef class PageScanner:
         """The key of an item."""
         cdef Py_buffer view
         cdef Found found
+        cdef Text end
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            return self._key(&view, &found) if self._walk(&view, &found) else None
+            end = <Text>view.buf + view.len
+            return self._key(end, &found) if self._walk(<Text>view.buf, end, &found) else None
         finally:
             PyBuffer_Release(&view)
 
@@ -913,24 +1012,27 @@ cdef class PageScanner:
         """The document of an item, as it stands in a value."""
         cdef Py_buffer view
         cdef Found found
+        cdef Text end
         PyObject_GetBuffer(item, &view, PyBUF_SIMPLE)
         try:
-            return self._value(&found, b"", b"") if self._walk(&view, &found) else None
+            end = <Text>view.buf + view.len
+            is_walked = self._walk(<Text>view.buf, end, &found)
+            return self._value(&found, b"", b"") if is_walked else None
         finally:
             PyBuffer_Release(&view)
 
-    cdef bint _walk(self, Py_buffer *view, Found *found) except -1:
-        cdef Text text = <Text>view.buf
+    cdef bint _walk(self, Text text, Text end, Found *found) except -1:
         cdef Workspace *space = &self.space
-        cdef size_t names = min(view.len // MEMBER_SIZE_MIN + 1, NAMES_MAX)
+        cdef size_t size = end - text
+        cdef size_t names = min(size // MEMBER_SIZE_MIN + 1, <size_t>NAMES_MAX)
         # The document and, behind it, the key.
         space.out = <unsigned char *>_with_room(
-            space.out, &space.out_room, 2 * GROWTH_MAX * view.len + SLACK
+            space.out, &space.out_room, 2 * GROWTH_MAX * size + SLACK
         )
         space.names = <Name *>_with_room(space.names, &space.names_room, names * sizeof(Name))
-        if not walk(space, &self.rules, text, text + view.len, found):
+        if not walk(space, &self.rules, text, end, found):
             return False
-        assert found.document_size <= GROWTH_MAX * <size_t>view.len + SLACK
+        assert found.document_size <= GROWTH_MAX * size + SLACK
         if self.rules.sanitises and not are_names_clean(space):
             if space.names_count > RENAMED_MAX:
                 return False
@@ -940,9 +1042,8 @@ cdef class PageScanner:
             rename(space, found, self.rules.document)
         return True
 
-    cdef bytes _key(self, Py_buffer *view, Found *found):
+    cdef bytes _key(self, Text end, Found *found):
         """The key of an item that was walked; None: it has none of its table."""
-        cdef Text end = <Text>view.buf + view.len
         cdef unsigned char *strings[KEYS_MAX + 1]
         cdef unsigned char *out
         cdef Py_ssize_t size = PyBytes_GET_SIZE(self.key_tail)

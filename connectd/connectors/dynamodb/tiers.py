@@ -1,25 +1,27 @@
-"""Which of the two encoders of the direct path does the work.
+"""Which of the two encoders of the direct path does the work, and which splits pages of a scan.
 
 *Portable* is Python on msgspec and orjson: always there, always right, the oracle of the other.
 *Compiled* is ``page_scanner``, an extension that is built where a C compiler is at hand when
 connectd is installed (docs/decisions/0014). Both give the same bytes, so nothing depends on the
 choice but speed.
 
-The choice is made once per table plan, by what is installed; ``CONNECTD_ACCELERATOR=off`` in the
-environment of a process takes the portable one in any case. The environment and not a worker key,
-since Spark's Python workers have no worker's properties.
+The choice is made once per table plan, and for splitting once per page, by what is installed;
+``CONNECTD_ACCELERATOR=off`` in the environment of a process takes the portable tier in any case.
+The environment and not a worker key, since Spark's Python workers have no worker's properties.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from connectd.connectors.dynamodb.page_scanner import PageScanner
+    from connectd.connectors.dynamodb.page_scanner import PageItems, PageScanner
 
 SWITCH_ENV: Final = "CONNECTD_ACCELERATOR"
 
@@ -47,16 +49,22 @@ def why_portable() -> str:
 
 def scanner_class() -> type[PageScanner] | None:
     """The compiled scanner; None: it cannot be had here."""
-    return _load()[0]
+    extension, _ = _load()
+    return None if extension is None else extension.PageScanner
+
+
+def page_splitter() -> Callable[[bytes | memoryview], tuple[PageItems, bytes] | None] | None:
+    """The compiled splitter of pages; None: it cannot be had here."""
+    extension, _ = _load()
+    return None if extension is None else extension.split_page
 
 
 @cache
-def _load() -> tuple[type[PageScanner] | None, str]:
-    """The scanner, or why there is none."""
+def _load() -> tuple[ModuleType | None, str]:
+    """The extension, or why there is none."""
     try:
-        extension = importlib.import_module(_EXTENSION)
+        return importlib.import_module(_EXTENSION), ""
     except ModuleNotFoundError:
         return None, "no extension is installed: it was built without a C compiler, or for others"
     except ImportError as error:  # of another platform, or damaged
         return None, f"the extension cannot be loaded: {error}"
-    return extension.PageScanner, ""

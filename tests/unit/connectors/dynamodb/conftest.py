@@ -12,7 +12,9 @@ from connectd.connectors.dynamodb.tiers import Tier
 INSTALLED = [tier for tier in Tier if tier is Tier.PORTABLE or tiers.scanner_class() is not None]
 
 
-collect_ignore = [] if Tier.COMPILED in INSTALLED else ["test_page_scanner.py"]
+collect_ignore = (
+    [] if Tier.COMPILED in INSTALLED else ["test_page_items.py", "test_page_scanner.py"]
+)
 
 
 @pytest.fixture(scope="module", params=INSTALLED, ids=lambda tier: tier.value)
