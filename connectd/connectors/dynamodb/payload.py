@@ -95,8 +95,7 @@ class ScanPayload:
         def portable(raw: Raw) -> EncodedRecord:
             item = parse_item(raw)
             key = layout.key(key_values(item))
-            text = write_document(item).decode()
-            return key, head + java_json.quoted(text) + tail
+            return key, head + java_json.quoted(write_document(item)) + tail
 
         scanner = layout.scanner()
         if scanner is None:
@@ -146,7 +145,8 @@ class StreamPayload:
                 key = plan.key_schema.values(item)
                 is_empty = record_parts.is_document_empty(plan, operation)
                 document = "" if is_empty else plan.write_document(item).decode()
-                value = value_of(document, self._old_document(record))
+                old = self._old_document(record)
+                value = value_of(document, None if old is None else old.decode())
             except ConvertError as error:
                 yield _named(error, record_parts.origin(plan, key, index))
                 continue
@@ -220,7 +220,7 @@ class StreamPayload:
         tail = mould.tail if old is None else mould.tail_after(java_json.quoted(old))
         if mould.is_document_empty:
             return key, mould.head + tail
-        return key, mould.head + java_json.quoted(self.plan.write_document(item).decode()) + tail
+        return key, mould.head + java_json.quoted(self.plan.write_document(item)) + tail
 
     def _mould(self, layout: PageLayout, record: StreamRecord) -> Mould:
         facts = record_parts.change_facts(self.plan, record)
@@ -234,9 +234,9 @@ class StreamPayload:
             is_document_empty=is_empty,
         )
 
-    def _old_document(self, record: StreamRecord) -> str | None:
+    def _old_document(self, record: StreamRecord) -> bytes | None:
         old = record_parts.old_image(self.plan, record)
-        return None if old is None else self.plan.write_document(parse_item(old)).decode()
+        return None if old is None else self.plan.write_document(parse_item(old))
 
 
 class Mould(NamedTuple):

@@ -165,9 +165,9 @@ class PageLayout:
     def key(self, values: tuple[str, ...]) -> bytes:
         """The Kafka key."""
         heads = self.key_heads
-        text = heads[0] + document.json_bytes(values[0])
+        text = heads[0] + java_json.dumps(values[0])
         if len(heads) == 2:
-            text += heads[1] + document.json_bytes(values[1])
+            text += heads[1] + java_json.dumps(values[1])
         return text + self.key_tail
 
     def frame(self, info: SourceInfo, facts: RecordFacts) -> ValueFrame:
@@ -188,7 +188,7 @@ class PageLayout:
 def _name_in_value(name: str, form: TextForm) -> bytes:
     in_document = java_json.dumps_text(name)
     if form is TextForm.JSON:
-        return java_json.quoted(in_document.decode())[3:-3]
+        return java_json.quoted(in_document)[3:-3]
     return in_document[1:-1]
 
 
