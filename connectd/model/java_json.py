@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 import orjson
@@ -50,13 +51,22 @@ def dumps_text(value: object) -> bytes:
 
 def quoted(text: bytes) -> bytes:
     """``dumps`` of a text without control characters that is given as UTF-8, in half the time."""
+    return b'"%b"' % _escaped(text)
+
+
+def quoted_parts(texts: Sequence[bytes]) -> list[bytes]:
+    """What ``quoted`` makes of each, without the quotes around it."""
+    return _escaped(b"\n".join(texts)).split(b"\n")
+
+
+def _escaped(text: bytes) -> bytes:
     escaped = text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
-    return b'"%b"' % (escaped if text.isascii() else _with_escaped_pairs(escaped))
+    return escaped if escaped.isascii() else _with_escaped_pairs(escaped)
 
 
 def _with_upper_hex(text: bytes) -> bytes:
-    # orjson writes \\u001f, Jackson \\u001F. Escapes are matched whole, so that an escaped backslash
-    # in front of the letters "u001f" stays what it is.
+    # orjson writes \\u001f, Jackson \\u001F. Escapes are matched whole, so that an escaped
+    # backslash in front of the letters "u001f" stays what it is.
     return _ESCAPE.sub(_upper_hex, text) if _CONTROL_ESCAPE in text else text
 
 

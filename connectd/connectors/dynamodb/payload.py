@@ -90,12 +90,11 @@ class ScanPayload:
     def _encode(self, layout: PageLayout) -> EncodedPage:
         frame = layout.frame(self.info, record_parts.read_facts(self.info))
         head, tail = frame.head, frame.tail
-        key_values, write_document = self.plan.key_schema.values, self.plan.write_document
+        texts_of = self.plan.item_texts.quoted_texts
 
         def portable(raw: Raw) -> EncodedRecord:
-            item = parse_item(raw)
-            key = layout.key(key_values(item))
-            return key, head + java_json.quoted(write_document(item)) + tail
+            key, document = texts_of(raw)
+            return layout.key(key), head + document + tail
 
         scanner = layout.scanner()
         if scanner is None:
@@ -214,13 +213,14 @@ class StreamPayload:
     def _portable(
         self, layout: PageLayout, record: StreamRecord, mould: Mould
     ) -> tuple[bytes, bytes]:
-        item = parse_item(record_parts.attributes(record))
-        key = layout.key(self.plan.key_schema.values(item))
+        raw = record_parts.attributes(record)
+        if mould.is_document_empty:
+            key, document = self.plan.key_schema.values(parse_item(raw)), b""
+        else:
+            key, document = self.plan.item_texts.quoted_texts(raw)
         old = self._old_document(record)
         tail = mould.tail if old is None else mould.tail_after(java_json.quoted(old))
-        if mould.is_document_empty:
-            return key, mould.head + tail
-        return key, mould.head + java_json.quoted(self.plan.write_document(item)) + tail
+        return layout.key(key), mould.head + document + tail
 
     def _mould(self, layout: PageLayout, record: StreamRecord) -> Mould:
         facts = record_parts.change_facts(self.plan, record)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectd.connectors.dynamodb import document, tiers
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, RecordFacts, SourceInfo
+from connectd.connectors.dynamodb.item_texts import ItemTexts, MouldedItemTexts
 from connectd.connectors.dynamodb.keys import KeySchema
 from connectd.connectors.dynamodb.tiers import Tier
 from connectd.errors import InvariantError
@@ -62,6 +63,13 @@ class TablePlan:
         return document.document_writer(
             self.envelope.document, sanitise=self.envelope.sanitises_names
         )
+
+    @functools.cached_property
+    def item_texts(self) -> ItemTexts:
+        """Reads an item's key and document, where the compiled tier does not."""
+        is_moulded = self.tier is Tier.PORTABLE and self.envelope.document == "typed"
+        reader = MouldedItemTexts if is_moulded else ItemTexts
+        return reader(self.key_schema, self.write_document)
 
     def scanner(
         self,
