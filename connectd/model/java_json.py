@@ -50,18 +50,15 @@ def dumps_text(value: object) -> bytes:
 
 
 def quoted(text: bytes) -> bytes:
-    """``dumps`` of a text without control characters that is given as UTF-8, in half the time."""
-    return b'"%b"' % _escaped(text)
+    """``dumps`` of a text without control characters, given as UTF-8."""
+    quoted_text = orjson.dumps(text.decode())
+    return quoted_text if text.isascii() else _with_escaped_pairs(quoted_text)
 
 
 def quoted_parts(texts: Sequence[bytes]) -> list[bytes]:
     """What ``quoted`` makes of each, without the quotes around it."""
-    return _escaped(b"\n".join(texts)).split(b"\n")
-
-
-def _escaped(text: bytes) -> bytes:
-    escaped = text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
-    return escaped if escaped.isascii() else _with_escaped_pairs(escaped)
+    escaped = b"\n".join(texts).replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    return (escaped if escaped.isascii() else _with_escaped_pairs(escaped)).split(b"\n")
 
 
 def _with_upper_hex(text: bytes) -> bytes:

@@ -10,17 +10,19 @@ items are poured into.
 
 Why the bytes are those of the long way, whatever the text is:
 
-- The item with marks is JSON. So each mark stands inside of a string there (a letter behind a quote
-  that closes one is none), and that string ends with it. Up to its first string an item with the
-  same skeleton is the same text; then comes a string, whole, in the same place; and so on.
-- A string behind a colon is never a name: which names there are, and twice, the skeleton decides.
-- Only those strings are cut out that the long way writes as they came: valid UTF-8, and no escapes
-  but those that there is no other form for.
-- Writers of typed documents do not look into them. All marks are found again, in their order, or
-  there is no mould.
+- The item with marks is JSON. So the quote before each mark opens a string (were it the end of one,
+  the mark behind it would be no JSON), and the quote behind it closes that. An item with the same
+  skeleton is the same text up to there; then comes a string, whole; and so on to the end.
+- What stands behind a colon is never a name. Which names there are, and whether twice, is decided
+  by the skeleton.
+- Only those strings are cut out that the long way writes as they came: valid UTF-8, without escapes
+  but those that Jackson writes too.
+- Writers of typed documents look into no string and no set, and refuse both where a map or a list
+  has to be. All marks are found again, in their order, or there is no mould.
 
-Whatever has no mould takes the long way, and errors are its errors. The moulds of a table are
-bounded, and where most items have none, none are looked for any more.
+Whatever has no mould takes the long way, and errors are its errors. A skeleton has to be met twice
+before there is a mould for it, the moulds of a table are bounded, and where they cost more than
+they save (names that are data, an order that changes), they are given up.
 
 The general road (``payload``) does without any of this: it is what the tests hold this to.
 """
@@ -43,11 +45,14 @@ Texts: TypeAlias = tuple[tuple[str, ...], bytes]
 """The parts of an item's key, and its document."""
 
 MOULDS_MAX: Final = 100
-ITEM_BYTES_MAX: Final = 8_192
-"""Of larger items there are no moulds; so those of a table take a megabyte or two at the most."""
+ITEM_BYTES_MAX: Final = 4_096
+"""Of larger items there are no moulds; so those of a table take five megabytes at the very most."""
 
-STRANGERS_MAX: Final = 1_000
-"""So many more items without a mould than with one, and moulds are given up for the table."""
+DEBT_MAX: Final = 10_000
+"""Moulds are given up for a table when they have cost so much more than they saved. The unit is
+what one saves for an item, a microsecond or two."""
+_STRANGER_COST: Final = 2
+_CAST_COST: Final = 15
 
 _STRING: Final = rb'"[^"\\\x00-\x1f]*+(?:\\["\\bfnrt][^"\\\x00-\x1f]*+)*+"'
 _CONTENT: Final = re.compile(rb":(%b|\[%b(?:,%b)*+\])" % (_STRING, _STRING, _STRING))
@@ -95,16 +100,17 @@ class MouldedItemTexts(ItemTexts):
     def __init__(self, key_schema: KeySchema, write_document: DocumentWriter) -> None:
         super().__init__(key_schema, write_document)
         self._moulds: dict[tuple[bytes, ...], _Mould | None] = {}
-        self._strangers = 0
+        self._met: set[tuple[bytes, ...]] = set()
+        self._debt = 0
 
     @property
     def moulds(self) -> int:
-        """How many skeletons are known; bounded."""
+        """How many skeletons have been tried; bounded."""
         return len(self._moulds)
 
     def texts(self, raw: Raw | bytes) -> Texts:
         """See ``ItemTexts``."""
-        found = self._found(bytes(raw))
+        found = self._found(raw)
         if found is None:
             return super().texts(raw)
         mould, key, parts = found
@@ -113,7 +119,7 @@ class MouldedItemTexts(ItemTexts):
 
     def quoted_texts(self, raw: Raw | bytes) -> Texts:
         """See ``ItemTexts``."""
-        found = self._found(bytes(raw))
+        found = self._found(raw)
         if found is None:
             key, document = super().texts(raw)
             return key, java_json.quoted(document)
@@ -122,11 +128,12 @@ class MouldedItemTexts(ItemTexts):
         parts[::2] = mould.quoted_pieces
         return key, b"".join(parts)
 
-    def _found(self, text: bytes) -> tuple[_Mould, tuple[str, ...], list[bytes]] | None:
+    def _found(self, raw: Raw | bytes) -> tuple[_Mould, tuple[str, ...], list[bytes]] | None:
         """An item's mould and key, and its text in parts: every second one is a string."""
-        if self._strangers > STRANGERS_MAX or len(text) > ITEM_BYTES_MAX:
+        if self._debt > DEBT_MAX:
             return None
-        if not text.isascii() and not _is_utf8(text):
+        text = bytes(raw)
+        if len(text) > ITEM_BYTES_MAX or not (text.isascii() or _is_utf8(text)):
             return None
         parts = _CONTENT.split(text)
         skeleton = tuple(parts[::2])
@@ -134,8 +141,8 @@ class MouldedItemTexts(ItemTexts):
         if mould is None:
             self._meet(skeleton)
             return None
-        if self._strangers:
-            self._strangers -= 1
+        if self._debt > 0:
+            self._debt -= 1
         key: tuple[str, ...] = ()
         for place in mould.key_places:
             part = orjson.loads(parts[place])
@@ -145,12 +152,18 @@ class MouldedItemTexts(ItemTexts):
         return mould, key, parts
 
     def _meet(self, skeleton: tuple[bytes, ...]) -> None:
-        """The next item with this skeleton may have a mould."""
-        self._strangers += 1
-        if skeleton not in self._moulds:
+        """There is no mould for an item; there may be one for the next of its kind."""
+        self._debt += _STRANGER_COST
+        if skeleton in self._met:
+            self._met.discard(skeleton)
+            self._debt += _CAST_COST
             if len(self._moulds) >= MOULDS_MAX:
                 self._moulds.clear()
             self._moulds[skeleton] = self._cast(skeleton)
+        elif skeleton not in self._moulds:
+            if len(self._met) >= MOULDS_MAX:
+                self._met.clear()
+            self._met.add(skeleton)
 
     def _cast(self, skeleton: tuple[bytes, ...]) -> _Mould | None:
         marks = [b'"%b-%d"' % (_MARK, number) for number in range(len(skeleton) - 1)]
