@@ -44,7 +44,7 @@ from connectd.model import java_json
 Texts: TypeAlias = tuple[tuple[str, ...], bytes]
 """The parts of an item's key, and its document."""
 
-MOULDS_MAX: Final = 100
+MOULDS_MAX: Final = 64
 ITEM_BYTES_MAX: Final = 4_096
 """Of larger items there are no moulds; so those of a table take five megabytes at the very most."""
 
