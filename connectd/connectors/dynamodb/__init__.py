@@ -8,7 +8,7 @@ Where to look:
 * INIT_SYNC is ``scan`` paced by ``pacing``, SYNC is ``shard_reader`` driven by ``lineage`` (pure);
 * what is remembered between two lives is in ``offsets``;
 * records become messages in ``decode``, ``document``, ``keys``, ``item_texts``, ``envelope``,
-  ``plan``, ``payload``
-  (pure; the Spark jobs use them too), or in the compiled ``page_scanner``, as ``tiers`` says;
+  ``plan``, ``payload`` (no I/O; the Spark jobs use them too), or in the compiled
+  ``page_scanner``, as ``tiers`` says;
 * settings: ``config``, with their keys in ``config_keys`` and ``config_keys_stream``.
 """
