@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 import orjson
@@ -32,7 +33,10 @@ def dumps(value: object) -> bytes:
         TypeError: it cannot be written: another type, an unpaired surrogate, an integer of more
             than 64 bits, or nested too deep.
     """
-    return _with_escaped_pairs(dumps_text(value))
+    text = orjson.dumps(value)
+    if text.isascii() and _BACKSLASH not in text:
+        return text  # nothing in it that Jackson writes in another way
+    return _with_escaped_pairs(_with_upper_hex(text))
 
 
 def dumps_text(value: object) -> bytes:
@@ -42,28 +46,30 @@ def dumps_text(value: object) -> bytes:
         TypeError: as ``dumps``.
     """
     text = orjson.dumps(value)
-    if _BACKSLASH in text and _CONTROL_ESCAPE in text:
-        # orjson writes \\u001f, Jackson \\u001F. Escapes are matched whole, so that an escaped
-        # backslash in front of the letters "u001f" stays what it is.
-        return _ESCAPE.sub(_upper_hex, text)
-    return text
+    return _with_upper_hex(text) if _BACKSLASH in text else text
 
 
-def quoted(text: str) -> bytes:
-    """``dumps`` of a text without control characters, a little faster.
-
-    Raises:
-        TypeError: it has an unpaired surrogate.
-    """
-    quoted_text = orjson.dumps(text)
+def quoted(text: bytes) -> bytes:
+    """``dumps`` of a text without control characters, given as UTF-8."""
+    quoted_text = orjson.dumps(text.decode())
     return quoted_text if text.isascii() else _with_escaped_pairs(quoted_text)
+
+
+def quoted_parts(texts: Sequence[bytes]) -> list[bytes]:
+    """What ``quoted`` makes of each, without the quotes around it."""
+    escaped = b"\n".join(texts).replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    return (escaped if escaped.isascii() else _with_escaped_pairs(escaped)).split(b"\n")
+
+
+def _with_upper_hex(text: bytes) -> bytes:
+    # orjson writes \\u001f, Jackson \\u001F. Escapes are matched whole, so that an escaped
+    # backslash in front of the letters "u001f" stays what it is.
+    return _ESCAPE.sub(_upper_hex, text) if _CONTROL_ESCAPE in text else text
 
 
 def _with_escaped_pairs(text: bytes) -> bytes:
     # Five looks for a byte, written out, are many times cheaper than one search for a pattern.
-    has_pairs = not text.isascii() and (
-        0xF0 in text or 0xF1 in text or 0xF2 in text or 0xF3 in text or 0xF4 in text
-    )
+    has_pairs = 0xF0 in text or 0xF1 in text or 0xF2 in text or 0xF3 in text or 0xF4 in text
     return _ASTRAL.sub(_escaped_pair, text) if has_pairs else text
 
 

@@ -142,7 +142,7 @@ def utf8_encoder(form: TextForm) -> Callable[[bytes], bytes]:
     """The same for a text without control characters that is given as UTF-8."""
     match form:
         case TextForm.JSON:
-            return lambda utf8: java_json.quoted(utf8.decode())
+            return java_json.quoted
         case TextForm.COUNTED:
             return _counted
         case TextForm.BARE:

@@ -7,17 +7,16 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from connectd.connectors.dynamodb import document, payload
+from connectd.connectors.dynamodb import item_texts
 from connectd.connectors.dynamodb.tiers import Tier
 from tests.effort import counting, figures
 from tests.effort.figures import Count
 from tests.effort.paths import Case
 
-_NAME = "connectd/connectors/dynamodb/document.py parse_item"
+_NAME = "connectd/connectors/dynamodb/item_texts.py _is_utf8"
 
 
 def test_what_a_record_costs_is_what_is_stored() -> None:
@@ -85,17 +84,17 @@ def test_bytecodes_are_those_of_the_work_each_time_alike() -> None:
     assert thrice == {name: 3 * once[name]}
 
 
-def test_a_second_parse_of_each_item_is_seen_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_look_at_each_item_is_seen_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Case("scan", Tier.PORTABLE).sending_of(10)
     send()
     before = counting.bytecodes(send)
-    parse_item = document.parse_item
+    is_utf8 = item_texts._is_utf8
 
-    def twice(raw: Any) -> Any:
-        parse_item(raw)
-        return parse_item(raw)
+    def twice(text: bytes) -> bool:
+        is_utf8(text)
+        return is_utf8(text)
 
-    monkeypatch.setattr(payload, "parse_item", twice)
+    monkeypatch.setattr(item_texts, "_is_utf8", twice)
     after = counting.bytecodes(send)
     assert after - before == {_NAME: before[_NAME]}
 

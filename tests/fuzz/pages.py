@@ -63,9 +63,10 @@ SANITIZERS: Final = (
 
 PORTABLE: Final = ("-U__SSE2__",)
 
-_POOL: Final = 200
-_POOL_PAGES: Final = 4_000
-"""Items are made for so many pages, then others."""
+_POOL: Final = 8
+_POOL_PAGES: Final = 800
+"""Items are made for so many pages, then others. They are few: the portable tier has moulds for
+what it meets a third time."""
 
 _SPEC: Final = ConverterSpec(JSON_CONVERTER, (("schemas.enable", "false"),))
 _INFO: Final = SourceInfo("orders", InitSyncState.RUNNING, 1557387726273)
@@ -111,20 +112,8 @@ class Fuzzer:
         self.counts: Counter[str] = Counter()
         self._random = Random(seed)
         self._memory = ExactMemory()
-        self._plans = [
-            TablePlan(
-                "orders",
-                "orders",
-                _schema(key),
-                EnvelopeSettings(version, document, old_image=has_more, user_identity=has_more),
-                Tier.PORTABLE,
-            )
-            for key in _KEYS
-            for version in ("0.1", "1.0")
-            for document in ("typed", "plain")
-            for has_more in (False, True)
-        ]
-        self._compiled = {id(plan): replace(plan, tier=Tier.COMPILED) for plan in self._plans}
+        self._plans: list[TablePlan] = []
+        self._compiled: dict[int, TablePlan] = {}
         self._pools: dict[KeySchema, list[bytes]] = {}
         self._pool: list[bytes] = []
 
@@ -140,6 +129,8 @@ class Fuzzer:
             self._page()
 
     def _refill(self) -> None:
+        self._plans = _plans()
+        self._compiled = {id(plan): replace(plan, tier=Tier.COMPILED) for plan in self._plans}
         maker = ItemMaker(self._random.getrandbits(64))
         for key in _KEYS:
             items = [maker.spelled(maker.item(key)) for _ in range(_POOL)]
@@ -214,6 +205,22 @@ class Fuzzer:
             raise DifferenceError(
                 f"{plan.envelope}, {plan.key_schema}, {form}: {texts!r}", portable, compiled
             )
+
+
+def _plans() -> list[TablePlan]:
+    return [
+        TablePlan(
+            "orders",
+            "orders",
+            _schema(key),
+            EnvelopeSettings(version, document, old_image=has_more, user_identity=has_more),
+            Tier.PORTABLE,
+        )
+        for key in _KEYS
+        for version in ("0.1", "1.0")
+        for document in ("typed", "plain")
+        for has_more in (False, True)
+    ]
 
 
 def _schema(key: tuple[tuple[str, Any], ...]) -> KeySchema:

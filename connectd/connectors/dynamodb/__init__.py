@@ -7,7 +7,8 @@ Where to look:
   merges their pages in one bounded ``emission_queue``;
 * INIT_SYNC is ``scan`` paced by ``pacing``, SYNC is ``shard_reader`` driven by ``lineage`` (pure);
 * what is remembered between two lives is in ``offsets``;
-* records become messages in ``decode``, ``document``, ``keys``, ``envelope``, ``plan``, ``payload``
-  (pure; the Spark jobs use them too), or in the compiled ``page_scanner``, as ``tiers`` says;
+* records become messages in ``decode``, ``document``, ``keys``, ``item_texts``, ``envelope``,
+  ``plan``, ``payload`` (no I/O; the Spark jobs use them too), or in the compiled
+  ``page_scanner``, as ``tiers`` says;
 * settings: ``config``, with their keys in ``config_keys`` and ``config_keys_stream``.
 """

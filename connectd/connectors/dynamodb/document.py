@@ -70,18 +70,21 @@ def json_bytes(value: object) -> bytes:
     Raises:
         ConvertError: it cannot be written (nested far deeper than DynamoDB allows).
     """
-    return _written(java_json.dumps, value)
+    try:
+        return java_json.dumps(value)
+    except TypeError as error:
+        raise _not_writable(error) from error
 
 
 def _document(value: object) -> bytes:
-    return _written(java_json.dumps_text, value)
-
-
-def _written(dumps: Callable[[object], bytes], value: object) -> bytes:
     try:
-        return dumps(value)
+        return java_json.dumps_text(value)
     except TypeError as error:
-        raise ConvertError(f"writing JSON: {error}") from error
+        raise _not_writable(error) from error
+
+
+def _not_writable(error: TypeError) -> ConvertError:
+    return ConvertError(f"writing JSON: {error}")
 
 
 def typed_document(item: Item) -> bytes:

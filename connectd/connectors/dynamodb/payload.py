@@ -90,13 +90,11 @@ class ScanPayload:
     def _encode(self, layout: PageLayout) -> EncodedPage:
         frame = layout.frame(self.info, record_parts.read_facts(self.info))
         head, tail = frame.head, frame.tail
-        key_values, write_document = self.plan.key_schema.values, self.plan.write_document
+        texts_of = self.plan.item_texts.quoted_texts
 
         def portable(raw: Raw) -> EncodedRecord:
-            item = parse_item(raw)
-            key = layout.key(key_values(item))
-            text = write_document(item).decode()
-            return key, head + java_json.quoted(text) + tail
+            key, document = texts_of(raw)
+            return layout.key(key), head + document + tail
 
         scanner = layout.scanner()
         if scanner is None:
@@ -146,7 +144,8 @@ class StreamPayload:
                 key = plan.key_schema.values(item)
                 is_empty = record_parts.is_document_empty(plan, operation)
                 document = "" if is_empty else plan.write_document(item).decode()
-                value = value_of(document, self._old_document(record))
+                old = self._old_document(record)
+                value = value_of(document, None if old is None else old.decode())
             except ConvertError as error:
                 yield _named(error, record_parts.origin(plan, key, index))
                 continue
@@ -214,13 +213,14 @@ class StreamPayload:
     def _portable(
         self, layout: PageLayout, record: StreamRecord, mould: Mould
     ) -> tuple[bytes, bytes]:
-        item = parse_item(record_parts.attributes(record))
-        key = layout.key(self.plan.key_schema.values(item))
+        raw = record_parts.attributes(record)
+        if mould.is_document_empty:
+            key, document = self.plan.key_schema.values(parse_item(raw)), b""
+        else:
+            key, document = self.plan.item_texts.quoted_texts(raw)
         old = self._old_document(record)
         tail = mould.tail if old is None else mould.tail_after(java_json.quoted(old))
-        if mould.is_document_empty:
-            return key, mould.head + tail
-        return key, mould.head + java_json.quoted(self.plan.write_document(item).decode()) + tail
+        return layout.key(key), mould.head + document + tail
 
     def _mould(self, layout: PageLayout, record: StreamRecord) -> Mould:
         facts = record_parts.change_facts(self.plan, record)
@@ -234,9 +234,9 @@ class StreamPayload:
             is_document_empty=is_empty,
         )
 
-    def _old_document(self, record: StreamRecord) -> str | None:
+    def _old_document(self, record: StreamRecord) -> bytes | None:
         old = record_parts.old_image(self.plan, record)
-        return None if old is None else self.plan.write_document(parse_item(old)).decode()
+        return None if old is None else self.plan.write_document(parse_item(old))
 
 
 class Mould(NamedTuple):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectd.connectors.dynamodb import document, tiers
 from connectd.connectors.dynamodb.envelope import EnvelopeSettings, RecordFacts, SourceInfo
+from connectd.connectors.dynamodb.item_texts import ItemTexts, MouldedItemTexts
 from connectd.connectors.dynamodb.keys import KeySchema
 from connectd.connectors.dynamodb.tiers import Tier
 from connectd.errors import InvariantError
@@ -62,6 +63,13 @@ class TablePlan:
         return document.document_writer(
             self.envelope.document, sanitise=self.envelope.sanitises_names
         )
+
+    @functools.cached_property
+    def item_texts(self) -> ItemTexts:
+        """Reads an item's key and document, where the compiled tier does not."""
+        is_moulded = self.tier is Tier.PORTABLE and self.envelope.document == "typed"
+        reader = MouldedItemTexts if is_moulded else ItemTexts
+        return reader(self.key_schema, self.write_document)
 
     def scanner(
         self,
@@ -165,9 +173,9 @@ class PageLayout:
     def key(self, values: tuple[str, ...]) -> bytes:
         """The Kafka key."""
         heads = self.key_heads
-        text = heads[0] + document.json_bytes(values[0])
+        text = heads[0] + java_json.dumps(values[0])
         if len(heads) == 2:
-            text += heads[1] + document.json_bytes(values[1])
+            text += heads[1] + java_json.dumps(values[1])
         return text + self.key_tail
 
     def frame(self, info: SourceInfo, facts: RecordFacts) -> ValueFrame:
@@ -188,7 +196,7 @@ class PageLayout:
 def _name_in_value(name: str, form: TextForm) -> bytes:
     in_document = java_json.dumps_text(name)
     if form is TextForm.JSON:
-        return java_json.quoted(in_document.decode())[3:-3]
+        return java_json.quoted(in_document)[3:-3]
     return in_document[1:-1]
 
 

@@ -282,7 +282,8 @@ def _key_marks(plan: TablePlan) -> tuple[str, ...]:
 
 def _texts(plan: TablePlan, raw: Raw, *, has_document: bool = True) -> Sequence[Any]:
     """The texts of an item, by the positions of their marks."""
-    item = parse_item(raw)
-    key = plan.key_schema.values(item)
-    document = plan.write_document(item) if has_document else b""
+    if has_document:
+        key, document = plan.item_texts.texts(raw)
+    else:
+        key, document = plan.key_schema.values(parse_item(raw)), b""
     return (*key, document) if len(key) == KEY_PARTS_MAX else (*key, "", document)

@@ -46,4 +46,4 @@ def test_as_text_only_pairs_are_written_otherwise(text: str) -> None:
 
 @given(_TEXTS.map(lambda text: "".join(char for char in text if char >= " ")))
 def test_text_without_control_characters_may_take_the_short_way(text: str) -> None:
-    assert java_json.quoted(text) == java_json.dumps(text)
+    assert java_json.quoted(text.encode()) == java_json.dumps(text)

@@ -79,6 +79,15 @@ def _direct_road(
     return encode().records
 
 
+def _direct_roads(
+    payload: ScanPayload | StreamPayload, key: ConverterSpec, value: ConverterSpec
+) -> list[EncodedRecord]:
+    """Three times: the portable tier has moulds for what it has met twice."""
+    first, _, moulded = (_direct_road(payload, key, value) for _ in range(3))
+    assert first == moulded
+    return moulded
+
+
 def _plan(key: tuple[tuple[str, Any], ...], envelope: EnvelopeSettings) -> TablePlan:
     schema = KeySchema(tuple(KeyAttribute(name, letter) for name, letter in key))
     return TablePlan("orders.of-today", "cdc-orders.of-today", schema, envelope)
@@ -102,7 +111,7 @@ def test_pages_of_a_scan_are_the_same_on_both_roads(
     page = data.draw(st.lists(items.items(key), max_size=3))
     raw = decode.decode_scan_page(items.scan_body(page, ascii_only=ascii_only)).items
     payload = ScanPayload(_plan(key, envelope), info, raw, last_info)
-    records = _direct_road(payload, key_converter, value_converter)
+    records = _direct_roads(payload, key_converter, value_converter)
     assert records == _general_road(payload, key_converter, value_converter)
     assert len(records) == len(payload) == len(page)
 
@@ -138,7 +147,7 @@ def test_pages_of_a_stream_are_the_same_on_both_roads(
     page = data.draw(st.lists(_stream_records(key), max_size=3))
     body = items.records_body(page, ascii_only=ascii_only)
     payload = StreamPayload(_plan(key, envelope), info, decode.decode_records_page(body).records)
-    records = _direct_road(payload, key_converter, value_converter)
+    records = _direct_roads(payload, key_converter, value_converter)
     assert records == _general_road(payload, key_converter, value_converter)
     deletions = sum(record["eventName"] == "REMOVE" for record in page)
     assert sum(value is None for _, value in records) == deletions

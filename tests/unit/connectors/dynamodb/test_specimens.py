@@ -201,7 +201,7 @@ def test_pages_of_a_scan_are_the_same_by_specimens(
     converters: Converters,
     is_last: bool,
 ) -> None:
-    page = data.draw(st.lists(items.items(key), min_size=2, max_size=2)) * (_PAGE_MIN // 2)
+    page = data.draw(st.lists(items.items(key), min_size=2, max_size=2)) * (_PAGE_MIN // 2 + 1)
     raw = decode.decode_scan_page(items.scan_body(page)).items
     last = replace(_INFO, init_sync_state=InitSyncState.FINISHED) if is_last else None
     payload = ScanPayload(_plan(key, envelope), _INFO, raw, last)
@@ -231,7 +231,7 @@ def test_pages_of_a_stream_are_the_same_by_specimens(
     converters: Converters,
     has_tombstones: bool,
 ) -> None:
-    page = data.draw(st.lists(_changes(key), min_size=2, max_size=3)) * (_PAGE_MIN // 2)
+    page = data.draw(st.lists(_changes(key), min_size=2, max_size=3)) * (_PAGE_MIN // 2 + 1)
     records = decode.decode_records_page(items.records_body(page)).records
     payload: BatchPayload = StreamPayload(_plan(key, envelope), _INFO, records)
     if not has_tombstones:
