@@ -33,6 +33,7 @@ CATCHES_EVERYTHING = {
     "connectd/plugins/lookups.py": "the thread of a config provider: any failure is delivered",
     "connectd/aio/threads.py": "a thread for one call: any failure is delivered to who waits",
     "connectd/connectors/dynamodb/connector.py": "a round of discovery: it is shown, and repeated",
+    "connectd/connectors/dynamodb/tiers.py": "an extension that cannot be loaded: the log says why",
 }
 
 FORBIDDEN_CALLS = {

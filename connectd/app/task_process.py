@@ -4,8 +4,8 @@ Started by ``runtime.cores.spawning`` and by nobody else. The descriptor is one 
 pair; the first frame has the worker's configuration. What a worker of one process builds for its
 tasks is built here; REST, herder, stores and membership are the parent's.
 
-The process ends when the parent says so or is gone. SIGTERM and SIGINT are for the parent: they may
-reach all processes of a control group or a terminal, while tasks still have to commit.
+The process ends when the parent says so or is gone. SIGTERM, SIGINT and SIGHUP are for the parent:
+they may reach all processes of a control group or a terminal, while tasks still have to commit.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from connectd.app.task_wiring import TaskParts, TaskTies, TaskWiring
 from connectd.aws.clients import AwsClientPool
 from connectd.configdef.worker import Mode, WorkerConfig
 from connectd.connectors.dynamodb.spark_engine import SparkEngine
+from connectd.errors import InvariantError
 from connectd.kafka.admin import SharedAdmins
 from connectd.kafka.pool import ProducerPool
 from connectd.observe import logs, redaction, tracing
@@ -140,8 +141,9 @@ def _levels(clock: LoopClock, levels: Sequence[tuple[str, str]]) -> LevelRegistr
 
 async def _serve(end: socket.socket, registry: PluginRegistry) -> None:
     """Take the setup, then serve until the parent is gone or wants the end."""
-    # Taken out at once by the job below: it bridges the time until there is a host.
+    # What is said before there is a host waits here, in its order; the setup is the first of it.
     frames: asyncio.Queue[messages.ToChild] = asyncio.Queue()
+    first: list[messages.ToChild] = []
     is_alone = asyncio.Event()
     link = await FramedSocket.open(
         end,
@@ -152,11 +154,15 @@ async def _serve(end: socket.socket, registry: PluginRegistry) -> None:
     def send(message: messages.ToParent) -> None:
         link.send(messages.encode(message))
 
-    await wait_first(_first(frames), is_alone.wait())
+    async def hear_first() -> None:
+        first.append(await frames.get())
+
+    await wait_first(hear_first(), is_alone.wait())
     if is_alone.is_set():
         return
-    setup = frames.get_nowait()
-    assert isinstance(setup, messages.Setup), "the first message is the setup"
+    (setup,) = first
+    if not isinstance(setup, messages.Setup):
+        raise InvariantError(f"the first message is {type(setup).__name__}, expected the setup")
     _speak(setup)
     process = TaskProcess(setup, send, lambda: link.unsent_bytes, registry)
 
@@ -181,11 +187,6 @@ async def _serve(end: socket.socket, registry: PluginRegistry) -> None:
         await link.wait_closed()
 
 
-async def _first(frames: asyncio.Queue[messages.ToChild]) -> None:
-    """Wait until there is one."""
-    frames.put_nowait(await frames.get())
-
-
 def _speak(setup: messages.Setup) -> None:
     """Configure logs as the worker's are, with the number of the process on every line."""
     config = WorkerConfig.from_properties(
@@ -200,7 +201,7 @@ def _speak(setup: messages.Setup) -> None:
 def main(arguments: Sequence[str], registry: PluginRegistry | None = None) -> int:
     """Run until the parent says that it is over; returns the exit code."""
     faulthandler.enable()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # a handler: programs started here hear them
     end = socket.socket(fileno=int(arguments[0]))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -8,7 +8,7 @@ the texts are those of AWS, of Kafka and of plugins, which may repeat what they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from connectd.observe import redaction
@@ -22,6 +22,9 @@ short ``connectd.table.degraded.ms`` is: one passes, a read may take as long, on
 
 _MAY_STAND_STILL: Final = frozenset({"PAUSED", "DELAYED", "SKIPPED", "STOPPED"})
 """States in which nothing is expected to move."""
+
+_AGES: Final = ("progress_age_s", "last_read_age_s", "lag_s")
+"""What grows while nobody tells anything else."""
 
 _NAMES: Final = frozenset({"table", "topic", "state"})
 """What people look a row up by: shown as it is, even if somebody's password is a word of it."""
@@ -39,6 +42,22 @@ def is_degraded(row: Mapping[str, object], still_s: float) -> bool:
     if state in _MAY_STAND_STILL or not isinstance(age_s, int | float):
         return False
     return age_s > max(still_s, PAUSES * pause_s if isinstance(pause_s, int | float) else 0.0)
+
+
+def aged(rows: Iterable[Mapping[str, object]], by_s: float, why: str) -> list[dict[str, object]]:
+    """Rows as they were told so long ago, by somebody who has not been heard of since.
+
+    A row that has no reason itself gets this one.
+    """
+    older: list[dict[str, object]] = []
+    for row in rows:
+        ages = {
+            name: round(age_s + by_s, 3)
+            for name in _AGES
+            if isinstance(age_s := row.get(name), int | float)
+        }
+        older.append({**row, **ages, "reason": row.get("reason") or why})
+    return older
 
 
 def judged(row: Mapping[str, object], still_s: float) -> dict[str, object]:

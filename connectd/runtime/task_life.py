@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -31,6 +32,7 @@ from connectd.model.states import LifecycleEvent, State, TargetState
 from connectd.observe import logs
 from connectd.observe.metrics import Numbers
 from connectd.plugins import containment
+from connectd.runtime import degradation
 from connectd.runtime.statuses import StatusPen, summary_of
 from connectd.runtime.task_runner import OnEvent, TaskRunner
 
@@ -78,6 +80,7 @@ class TaskLife:
         self._failure: Exception | None = None
         self._is_stopping = False
         self._rewinds = 0
+        self._lost = _Lost()
         self._stop_wanted = asyncio.Event()
         self._begun = asyncio.Event()
         self._told = asyncio.Event()
@@ -103,6 +106,7 @@ class TaskLife:
                     await self._before_rewind(error)
                 except TaskProcessLostError as error:
                     _log.warning("going back to the last position", error=str(error))
+                    self._lost = _Lost.now(self.tables(), str(error))
                     self._pen.report(LifecycleEvent.RESTARTED)
             if not self._is_stopping:
                 raise InvariantError(f"task {self.name} ended, it was to run until stopped")
@@ -175,11 +179,12 @@ class TaskLife:
     def tables(self) -> Sequence[Mapping[str, object]]:
         """Progress of the task's inputs; of a failed task their last, shown as failed.
 
-        While the task is paused they show that, instead of what they would be doing.
+        While the task is paused they show that, instead of what they would be doing. While it waits
+        for another process they are those of the one that is lost.
         """
         if self._runner is None:
             return ()
-        rows = self._runner.tables()
+        rows = self._runner.tables() or self._lost.rows()
         if not self._ended.is_set():
             return [*map(_paused, rows)] if self._pen.state is State.PAUSED else rows
         if self._pen.state is not State.FAILED:
@@ -233,6 +238,23 @@ class TaskLife:
     async def wait_ended(self) -> None:
         """Wait for the end."""
         await self._ended.wait()
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """What a process had told of the task's tables when it was lost, and when that was."""
+
+    told: Sequence[Mapping[str, object]] = ()
+    why: str = ""
+    lost_s: float = 0.0
+
+    @classmethod
+    def now(cls, told: Sequence[Mapping[str, object]], why: str) -> _Lost:
+        return cls(told, why, asyncio.get_running_loop().time())
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        by_s = asyncio.get_running_loop().time() - self.lost_s
+        return degradation.aged(self.told, by_s, self.why)
 
 
 def _of_another_runner(event: LifecycleEvent, now: State) -> tuple[LifecycleEvent, ...]:

@@ -3,6 +3,9 @@ process that is killed loses nothing (decision 15)."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import io
 import os
 import signal
 import urllib.request
@@ -10,7 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import uvloop
 
+from connectd.aio.jobs import wait_first
+from connectd.runtime.cores import messages
+from connectd.runtime.cores.spawning import spawned
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_for
 from tests.integration.worker_rig import DEADLINE_S, Rig, prefix_of
@@ -94,6 +101,50 @@ def test_tables_of_both_processes_are_copied_and_followed(rig: Rig) -> None:
     rig.wait(lambda: metric(rig, "connectd_worker_task_processes_running") == 2, "two processes")
     told = {line.get("process") for line in rig.log_lines() if line.get("table") in TABLES}
     assert told >= {0, 1}
+
+
+def test_what_is_said_to_a_process_while_it_loads_waits_until_it_has(rig: Rig) -> None:
+    async def test() -> list[messages.ToParent]:
+        heard: list[messages.ToParent] = []
+        has_news = asyncio.Event()
+
+        def hear(message: messages.ToParent) -> None:
+            if not isinstance(message, messages.Report):
+                heard.append(message)
+                has_news.set()
+
+        setup = messages.Setup(
+            0, 1, "distributed", "json", dict(rig.worker.properties), dict(os.environ), []
+        )
+        async with asyncio.timeout(DEADLINE_S), spawned(setup, hear, output=io.StringIO()) as peer:
+            peer.send(messages.SetLevel("connectd", "DEBUG"))
+            peer.send(messages.PlacesFree(1))
+            peer.send(messages.AbandonTask(7))
+            while len(heard) < 2:
+                has_news.clear()
+                await wait_first(has_news.wait(), peer.wait())
+                assert has_news.is_set(), await peer.wait()
+        return heard
+
+    ready, let_go = uvloop.run(test())
+    assert isinstance(ready, messages.Ready)
+    assert let_go == messages.LetGo(7)
+
+
+def test_a_process_that_stands_still_sends_nothing_old_behind_what_is_new(rig: Rig) -> None:
+    create(rig, ("a", "b"))
+    rig.wait_following("a")
+    pid = processes(rig)[rig.row("a")["task"] % 2]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        task = rig.row("a")["task"]
+        rig.expect(204, "POST", f"{rig.path}/tasks/{task}/restart")
+        rig.put("a", 3, n={"N": "4"})
+        rig.wait_equal("a")
+        rig.wait(lambda: not is_alive(pid), "the process that did not let go of its task to end")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def test_clients_pause_resume_restart_and_stop_it_as_ever(rig: Rig) -> None:

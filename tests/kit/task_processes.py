@@ -58,6 +58,11 @@ class MemoryProcess:
             )
         )
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it is no more."""
+        return self._over.is_set()
+
     def start(self) -> None:
         """It is there."""
         self._jobs.spawn("host", self._serve())

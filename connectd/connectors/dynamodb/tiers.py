@@ -6,7 +6,8 @@ connectd is installed (docs/decisions/0014). Both give the same bytes, so nothin
 choice but speed.
 
 The choice is made once per table plan, and for splitting once per page, by what is installed;
-``CONNECTD_ACCELERATOR=off`` in the environment of a process takes the portable tier in any case.
+``CONNECTD_ACCELERATOR=off`` in the environment of a process takes the portable tier in any case,
+also from a file that is damaged so badly that loading it ends the process.
 The environment and not a worker key, since Spark's Python workers have no worker's properties.
 """
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 SWITCH_ENV: Final = "CONNECTD_ACCELERATOR"
 
+_ON: Final = ("", "on", "1", "true", "yes")
+"""Whoever says anything else wants to do without."""
+
 _EXTENSION: Final = "connectd.connectors.dynamodb.page_scanner"
 
 
@@ -42,8 +46,9 @@ def active() -> Tier:
 
 def why_portable() -> str:
     """Why the compiled tier is not used; empty: it is."""
-    if os.environ.get(SWITCH_ENV, "").strip().lower() == "off":
-        return f"{SWITCH_ENV}=off"
+    wish = os.environ.get(SWITCH_ENV, "").strip()
+    if wish.lower() not in _ON:
+        return f"{SWITCH_ENV}={wish}"
     return _load()[1]
 
 
@@ -63,8 +68,13 @@ def page_splitter() -> Callable[[bytes | memoryview], tuple[PageItems, bytes] | 
 def _load() -> tuple[ModuleType | None, str]:
     """The extension, or why there is none."""
     try:
-        return importlib.import_module(_EXTENSION), ""
-    except ModuleNotFoundError:
-        return None, "no extension is installed: it was built without a C compiler, or for others"
-    except ImportError as error:  # of another platform, or damaged
-        return None, f"the extension cannot be loaded: {error}"
+        extension = importlib.import_module(_EXTENSION)
+        for name in ("PageScanner", "split_page"):
+            getattr(extension, name)
+    except Exception as error:  # of another platform or version, or damaged: whatever that raises
+        if isinstance(error, ModuleNotFoundError) and error.name == _EXTENSION:
+            return None, (
+                "no extension is installed: it was built without a C compiler, or for others"
+            )
+        return None, f"the extension cannot be loaded: {type(error).__name__}: {error}"
+    return extension, ""

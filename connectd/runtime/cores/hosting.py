@@ -144,6 +144,11 @@ class TaskHost:
                 self.end()
             case messages.Setup():
                 return  # the first message, and not for the host
+            case messages.AbandonTask():
+                run = self._runs.get(message.run)
+                if run is not None:
+                    run.runner.abandon()
+                self._parts.send(messages.LetGo(message.run))
             case _:
                 run = self._runs.get(message.run)
                 if run is not None:
@@ -152,10 +157,7 @@ class TaskHost:
     def _turn(
         self,
         run: _Run,
-        message: messages.PauseTask
-        | messages.StopTask
-        | messages.CancelTask
-        | messages.AbandonTask,
+        message: messages.PauseTask | messages.StopTask | messages.CancelTask,
     ) -> None:
         match message:
             case messages.PauseTask(is_running=True):
@@ -166,8 +168,6 @@ class TaskHost:
                 run.runner.signal_stop()
             case messages.CancelTask():
                 self._jobs.cancel_soon(run.job)
-            case messages.AbandonTask():
-                run.runner.abandon()
 
     # -- runs -----------------------------------------------------------------------------------
 

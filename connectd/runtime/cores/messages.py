@@ -78,7 +78,7 @@ class CancelTask(_Message):
 
 
 class AbandonTask(_Message):
-    """``TaskRunner.abandon``: the last rung."""
+    """``TaskRunner.abandon``: the last rung. It is answered by ``LetGo``."""
 
     run: int
 
@@ -227,6 +227,12 @@ class Report(_Message):
     process: ProcessReport
 
 
+class LetGo(_Message):
+    """A run was abandoned: nothing of it is written any more, whatever it still does."""
+
+    run: int
+
+
 class WorkerFailed(_Message):
     """A service of the process has given up: the worker ends, as it does with one process."""
 
@@ -239,6 +245,7 @@ ToParent = (
     | TaskTopic
     | TailLeft
     | TaskEnded
+    | LetGo
     | ReadOffsets
     | WriteOffsets
     | TakePlace

@@ -8,7 +8,11 @@ for the new process.
 
 A process is lost when it ends, when its connection does, and when it gives no sign of life for
 ``SILENCE_LOOKS`` looks in a row. Looks and not time: a worker that was stopped and goes on has not
-listened, and is not to believe that nobody spoke.
+listened, and is not to believe that nobody spoke. After a few of them no other task goes there.
+
+A task that was abandoned must be sent nothing of any more before it begins anew, here or in another
+worker: what is old would land behind what is new. A process that does not say so at once, one that
+stands still, is ended, and lost.
 
 Owner of the processes, on the event loop of the worker.
 """
@@ -20,7 +24,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -33,6 +37,7 @@ from connectd.runtime.cores import messages, process_numbers
 from connectd.runtime.cores.failures import error_of
 from connectd.runtime.cores.lending import Lending
 from connectd.runtime.cores.messages import ProcessReport
+from connectd.runtime.cores.place import Peer, Place
 from connectd.runtime.cores.remote_task import RemoteTask
 from connectd.runtime.cores.spreading import place_of
 
@@ -48,6 +53,12 @@ LOOK_S: Final = 5.0
 SILENCE_LOOKS: Final = 12
 """A minute without a report: the loop of the process stands still, or its machine is gone mad."""
 
+SUSPECT_LOOKS: Final = 3
+"""So many, and a place gets no task while there is a better one; reports may be 10 s apart."""
+
+LET_GO_S: Final = 3.0
+"""How long a process may take to say that it has let go of a task: its loop may be late."""
+
 LEASE_S: Final = 0.5
 """How often processes hear until when they may write; a session is several seconds long."""
 
@@ -55,18 +66,6 @@ END_S: Final = 5.0
 """What a process gets at most to close its clients; by then it has no tasks any more."""
 
 _AGAIN: Final = Backoff(initial_s=1.0, max_s=60.0)
-
-
-class Peer(Protocol):
-    """A process that runs."""
-
-    def send(self, message: messages.ToChild) -> None:
-        """Say something to it."""
-        ...
-
-    async def wait(self) -> str:
-        """Wait for its end; in words, how it ended."""
-        ...
 
 
 PeerStarter = Callable[
@@ -96,39 +95,6 @@ class ProcessStatistics:
     lost: int = 0
 
 
-class _Place:
-    """One of them (``remote_task.Place``)."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.runs: dict[int, RemoteTask] = {}
-        self.peer: Peer | None = None
-        self.report = ProcessReport()
-        self.has_reported = False
-        self._ready = asyncio.Event()
-
-    @property
-    def is_ready(self) -> bool:
-        return self._ready.is_set()
-
-    async def wait_ready(self) -> None:
-        await self._ready.wait()
-
-    def become_ready(self) -> None:
-        self._ready.set()
-
-    def send(self, message: messages.ToChild) -> None:
-        if self.peer is not None:
-            self.peer.send(message)
-
-    def lose(self, error: TaskProcessLostError) -> None:
-        self.peer = None
-        self._ready.clear()
-        self.report, self.has_reported = ProcessReport(), False
-        for task in list(self.runs.values()):
-            task.on_lost(error)
-
-
 class TaskProcesses:
     """See the module's docstring (``remote_task.Places``).
 
@@ -149,11 +115,12 @@ class TaskProcesses:
         self._start = start
         self._clock = clock
         self._on_failure = on_failure
-        self._places = [_Place(number) for number in range(settings.places)]
+        self._places = [Place(number) for number in range(settings.places)]
         self._levels: dict[str, str] = {}
         self._lending = Lending(settings.spark_places)
         self._runs = self._lost = 0
         self._gone = ProcessReport()
+        self._let_go = asyncio.Event()
         self._ending = asyncio.Event()
         self._jobs = JobGroup("processes", on_failure=lambda _, error: on_failure(error))
 
@@ -170,7 +137,7 @@ class TaskProcesses:
         self._ending.set()
         await self._jobs.stop(grace_s=deadline_s)
 
-    async def _keep(self, place: _Place) -> None:
+    async def _keep(self, place: Place) -> None:
         losses = 0
         while not self._ending.is_set():
             began_s = self._clock.monotonic()
@@ -183,7 +150,7 @@ class TaskProcesses:
             self._on_lost(place, why, wait_s)
             await wait_first(self._clock.sleep(wait_s), self._ending.wait())
 
-    def _on_lost(self, place: _Place, why: str, wait_s: float) -> None:
+    def _on_lost(self, place: Place, why: str, wait_s: float) -> None:
         _log.error(
             "a process of tasks is lost: another one follows, its tasks go back to what is "
             "committed",
@@ -198,8 +165,9 @@ class TaskProcesses:
         self._tell_free()
         found = f"process {place.number} of the worker is lost ({why}); the task begins anew"
         place.lose(TaskProcessLostError(found))
+        self._let_go.set()
 
-    async def _live_once(self, place: _Place) -> str:
+    async def _live_once(self, place: Place) -> str:
         """One process, from its start to its end; in words, why it is none any more."""
         try:
             setup = self._setup(place)
@@ -209,7 +177,7 @@ class TaskProcesses:
         except OSError as error:
             return f"it cannot be started: {error}"
 
-    async def _accompany(self, place: _Place, peer: Peer) -> str:
+    async def _accompany(self, place: Place, peer: Peer) -> str:
         found: list[str] = []
 
         async def until_its_end() -> None:
@@ -222,20 +190,25 @@ class TaskProcesses:
             except TimeoutError:
                 found.append(f"it was not ready after {START_DEADLINE_S:g} s")
                 return
-            looks = 0
-            while looks < SILENCE_LOOKS:
+            while place.silent_looks < SILENCE_LOOKS:
                 await self._clock.sleep(LOOK_S)
-                looks = 0 if place.has_reported else looks + 1
+                place.silent_looks = 0 if place.has_reported else place.silent_looks + 1
                 place.has_reported = False
             found.append(f"it has given no sign of life for {SILENCE_LOOKS * LOOK_S:g} s")
 
-        await wait_first(until_its_end(), until_it_is_silent(), self._ending.wait())
+        async def until_it_is_condemned() -> None:
+            await place.wait_condemned()
+            found.append(place.reproach)
+
+        await wait_first(
+            until_its_end(), until_it_is_silent(), until_it_is_condemned(), self._ending.wait()
+        )
         if self._ending.is_set() and not found:
             peer.send(messages.End())
             await wait_first(until_its_end(), self._clock.sleep(END_S))
         return found[0] if found else "it does not end"
 
-    def _setup(self, place: _Place) -> messages.Setup:
+    def _setup(self, place: Place) -> messages.Setup:
         settings = self._settings
         return messages.Setup(
             place=place.number,
@@ -267,12 +240,14 @@ class TaskProcesses:
 
     # -- tasks ----------------------------------------------------------------------------------
 
-    def enter(self, task: RemoteTask) -> _Place:
+    def enter(self, task: RemoteTask) -> Place:
         """See ``remote_task.Places``."""
+        places = [each for each in self._places if each.silent_looks < SUSPECT_LOOKS]
+        places = places or self._places
         tasks: Sequence[Sequence[ConnectorTaskId]] = [
-            [each.task_id for each in place.runs.values()] for place in self._places
+            [each.task_id for each in place.runs.values()] for place in places
         ]
-        place = self._places[place_of(task.task_id, tasks)]
+        place = places[place_of(task.task_id, tasks)]
         self._runs += 1
         task.run_number = self._runs
         place.runs[task.run_number] = task
@@ -283,9 +258,30 @@ class TaskProcesses:
         for place in self._places:
             place.runs.pop(task.run_number, None)
 
+    def abandon(self, task: RemoteTask) -> None:
+        """See ``remote_task.Places``. Idempotent."""
+        run = task.run_number
+        for place in self._places:
+            if run in place.runs and run not in place.held and place.peer is not None:
+                place.held[run] = task.task_id
+                place.send(messages.AbandonTask(run))
+                if not self._ending.is_set():  # all are ended then
+                    self._jobs.spawn(f"abandoned-{run}", self._see_let_go(place, place.peer, run))
+
+    async def _see_let_go(self, place: Place, peer: Peer, run: int) -> None:
+        await self._clock.sleep(LET_GO_S)
+        if run in place.held and place.peer is peer:
+            place.condemn(f"it does not let go of task {place.held[run]}")
+
+    async def wait_let_go(self, task: ConnectorTaskId) -> None:
+        """See ``remote_task.Places``."""
+        while any(task in place.held.values() for place in self._places):
+            self._let_go.clear()
+            await self._let_go.wait()
+
     # -- what they say --------------------------------------------------------------------------
 
-    def _heard(self, place: _Place, said: messages.ToParent) -> None:
+    def _heard(self, place: Place, said: messages.ToParent) -> None:
         match said:
             case messages.Ready():
                 place.send(messages.MayWrite(self.writes_until_s()))
@@ -304,12 +300,21 @@ class TaskProcesses:
             case messages.GivePlace():
                 self._lending.give(place.number)
                 self._tell_free()
+            case messages.LetGo():
+                self._heard_let_go(place, said.run)
+            case messages.TaskEnded():
+                self._heard_of_task(place, said)
+                self._heard_let_go(place, said.run)
             case messages.TailLeft() | messages.TaskEvent() | messages.TaskTopic():
                 self._heard_of_task(place, said)
-            case messages.TaskEnded() | messages.ReadOffsets() | messages.WriteOffsets():
+            case messages.ReadOffsets() | messages.WriteOffsets():
                 self._heard_of_task(place, said)
 
-    def _lend(self, place: _Place, call: int) -> None:
+    def _heard_let_go(self, place: Place, run: int) -> None:
+        if place.held.pop(run, None) is not None:
+            self._let_go.set()
+
+    def _lend(self, place: Place, call: int) -> None:
         peer = place.peer
         if peer is not None:
             self._lending.take(place.number, lambda: peer.send(messages.Answer(call)))
@@ -321,7 +326,7 @@ class TaskProcesses:
 
     def _heard_of_task(
         self,
-        place: _Place,
+        place: Place,
         said: messages.TaskEvent
         | messages.TaskTopic
         | messages.TailLeft

@@ -2,7 +2,8 @@
 
 It keeps the right to write: a child asks for every write of offsets, and what is abandoned here is
 answered that it may not. The task ends here when the child says so, when the child is lost, and not
-before the writes that the child asked for are through; the next life reads them.
+before the writes that the child asked for are through; the next life reads them. It begins when
+the last life is known to send nothing any more: the child has said so, or is no more.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from connectd.model.ids import ConnectorTaskId
 from connectd.model.states import LifecycleEvent, TargetState
 from connectd.observe import redaction
 from connectd.observe.metrics import Numbers
+from connectd.runtime import degradation
 from connectd.runtime.cores import groups, messages
 from connectd.runtime.cores.failures import error_of, failure_of
 from connectd.runtime.task_runner import TaskSpec
 from connectd.stores import protocols
+
+UNHEARD_S: Final = 15.0
+"""Longer than any time between two reports."""
 
 _WRITES_END_S: Final = 30.0
 """The stores' own deadlines are shorter."""
@@ -55,6 +60,14 @@ class Places(Protocol):
         """It is over."""
         ...
 
+    def abandon(self, task: RemoteTask) -> None:
+        """Let its process send nothing of it any more; one that does not say so soon is ended."""
+        ...
+
+    async def wait_let_go(self, task: ConnectorTaskId) -> None:
+        """Wait until no process may send something of an earlier life of it, abandoned by then."""
+        ...
+
 
 @dataclass(frozen=True)
 class RemoteTaskParts:
@@ -80,6 +93,7 @@ class RemoteTask:
         self._has_begun = self._is_abandoned = False
         self._failure: Exception | None = None
         self._rows: Sequence[Mapping[str, object]] = ()
+        self._told_s = 0.0
         self._numbers: Numbers = {}
         self._stopping = asyncio.Event()
         self._over = asyncio.Event()
@@ -96,7 +110,9 @@ class RemoteTask:
             TaskProcessLostError: that process has ended.
             CarriedError: the task has failed there; or another error that is acted upon.
         """
-        self._place = place = self._parts.places.enter(self)
+        places = self._parts.places
+        await wait_first(places.wait_let_go(self.task_id), self._stopping.wait())
+        self._place = place = places.enter(self)
         try:
             while not place.is_ready and not self._stopping.is_set():
                 await wait_first(place.wait_ready(), self._stopping.wait())
@@ -111,8 +127,8 @@ class RemoteTask:
                 raise
         finally:
             if self._has_begun and not self._over.is_set():
-                place.send(messages.AbandonTask(self.run_number))  # nobody hears it out
-            self._parts.places.leave(self)
+                places.abandon(self)  # nobody hears it out
+            places.leave(self)
             await self._jobs.join(deadline_s=_WRITES_END_S)
         if isinstance(self._failure, TaskProcessLostError):
             # A worker that has stood still hears of it before it knows that others may have taken
@@ -162,11 +178,16 @@ class RemoteTask:
         """See ``TaskRunner``."""
         self._is_abandoned = True
         self._stopping.set()
-        self._say(messages.AbandonTask(self.run_number))
+        if self._place is not None and self._has_begun and not self._over.is_set():
+            self._parts.places.abandon(self)
 
     def tables(self) -> Sequence[Mapping[str, object]]:
-        """Rows as the process has told them last."""
-        return self._rows
+        """Rows as the process has told them last; older, if that is long ago."""
+        silent_s = asyncio.get_running_loop().time() - self._told_s
+        if silent_s < UNHEARD_S:
+            return self._rows
+        why = f"its process has not been heard of for {silent_s:.0f} s"
+        return degradation.aged(self._rows, silent_s, "" if self._over.is_set() else why)
 
     def metrics(self) -> Numbers:
         """Numbers as the process has told them last."""
@@ -196,6 +217,7 @@ class RemoteTask:
     def on_report(self, report: messages.TaskReport) -> None:
         """What it says of itself."""
         self._rows, self._numbers = report.rows, groups.numbers_of(report.numbers)
+        self._told_s = asyncio.get_running_loop().time()
 
     def on_ended(self, said: messages.TaskEnded) -> None:
         """It is over."""

@@ -37,8 +37,11 @@ _GRACE_S: Final = 0.5
 _LAST_WORDS_S: Final = 1.0
 """How long what an ended process has said before is read, and how long its log."""
 
+_EXIT_S: Final = 10.0
+"""How long one that has hung up may take to end: an interpreter has a lot to tidy up."""
+
 _REASON_LINES: Final = 5
-"""Lines of standard error that a reason shows; the log has more of them."""
+"""Lines of standard error that a reason shows."""
 
 
 class SpawnedProcess:
@@ -77,12 +80,14 @@ class SpawnedProcess:
             async with asyncio.timeout(_LAST_WORDS_S):
                 await self._is_hung_up.wait()
         try:
-            async with asyncio.timeout(_LAST_WORDS_S):
+            async with asyncio.timeout(_EXIT_S):
                 code = await self._child.wait()
         except TimeoutError:
             return "it has closed its connection"
         how = f"it was ended by {_signal_name(-code)}" if code < 0 else f"it has ended with {code}"
-        return "; ".join([how, *self._child.tail()[-_REASON_LINES:]])
+        # Not the frames of a traceback, which are indented: they are in the log.
+        said = [line for line in self._child.tail() if line[:1].strip()]
+        return "; ".join([how, *said[-_REASON_LINES:]])
 
     async def close(self) -> None:
         """Hang up."""

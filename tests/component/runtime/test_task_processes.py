@@ -18,7 +18,16 @@ from connectd.model.ids import ConnectorTaskId
 from connectd.model.record import SourcePartition
 from connectd.model.states import State
 from connectd.runtime.cores import messages
-from connectd.runtime.cores.processes import LEASE_S, LOOK_S, SILENCE_LOOKS, START_DEADLINE_S
+from connectd.runtime.cores.hosting import REPORT_S
+from connectd.runtime.cores.processes import (
+    LEASE_S,
+    LET_GO_S,
+    LOOK_S,
+    SILENCE_LOOKS,
+    START_DEADLINE_S,
+    SUSPECT_LOOKS,
+)
+from connectd.runtime.cores.remote_task import UNHEARD_S
 from connectd.runtime.lives import LifeSettings
 from connectd.runtime.membership import SoleMember
 from connectd.runtime.task_runner import TaskRunnerFactory
@@ -200,7 +209,56 @@ async def test_a_process_that_stands_still_is_lost() -> None:
         assert await plane.states("s") == ("RUNNING", ["RUNNING"])
 
 
+@virtual
+async def test_no_other_task_goes_to_a_process_that_stands_still() -> None:
+    async with with_processes() as (plane, processes):
+        processes.at(0).is_frozen = True
+        await plane.settle(LOOK_S * (SUSPECT_LOOKS + 1))
+        for name in ("s", "t"):
+            await plane.create(name)
+            assert await plane.states(name) == ("RUNNING", ["RUNNING"])
+        assert [type(each) for each in processes.at(0).sent].count(messages.StartTask) == 0
+        assert len(processes.started) == 2, "it is not lost yet"
+
+
 # -- who may write ----------------------------------------------------------------------------
+
+
+@virtual
+async def test_a_task_begins_anew_when_the_process_that_does_not_let_go_of_it_is_no_more() -> None:
+    """What that holds would land behind what the next life sends."""
+    async with with_processes() as (plane, processes):
+        await plane.create("s")
+        frozen, runners = processes.at(0), plane.probes["s"].runners
+        frozen.is_frozen = True
+        await plane.client.post("/connectors/s/restart?includeTasks=true")
+        while messages.AbandonTask not in map(type, frozen.sent):
+            await plane.settle(0.1)
+        await plane.settle(LET_GO_S - 0.2)
+        assert (len(runners), len(processes.started)) == (1, 2), "neither is there yet"
+        await plane.settle(0.4)
+        assert frozen.is_over
+        assert processes.processes.statistics().lost == 1
+        await plane.settle(1.0)
+        assert len(runners) == 2
+        assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+
+
+@virtual
+async def test_a_process_that_lets_go_of_a_task_is_not_lost() -> None:
+    async with with_processes() as (plane, processes):
+        await plane.create("s")
+        probe = plane.probes["s"]
+        probe.ignores_stop = probe.ignores_cancel = True
+        await plane.client.post("/connectors/s/restart?includeTasks=true")
+        await plane.settle(11.0)
+        assert probe.runners[0].is_abandoned
+        assert len(probe.runners) == 2
+        assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+        await plane.settle(2 * LET_GO_S)
+        assert processes.processes.statistics().lost == 0
+        probe.ignores_stop = probe.ignores_cancel = False
+        probe.runners[0].fail(ValueError("zombie ends"))
 
 
 @virtual
@@ -428,6 +486,31 @@ async def test_a_process_that_is_never_ready_is_lost() -> None:
         await plane.settle(5.0)
         assert len(processes.started) == 3
         assert await plane.states("s") == ("RUNNING", ["RUNNING"])
+
+
+@virtual
+async def test_rows_of_a_process_that_is_not_heard_of_grow_older_and_say_why() -> None:
+    async with with_processes() as (plane, processes):
+        await plane.create("s")
+        await plane.settle(2 * REPORT_S)
+
+        async def row() -> dict[str, object]:
+            rows = (await plane.client.get("/connectd/connectors/s/tables")).json()["tables"]
+            return next(each for each in rows if each["table"] == "t0")
+
+        fresh = await row()
+        processes.at(0).is_frozen = True
+        await plane.settle(UNHEARD_S + 5.0)
+        assert str((await row())["reason"]).startswith("its process has not been heard of for ")
+        processes.refuses = True
+        processes.at(0).end("it was ended by SIGKILL")
+        await plane.settle(10.0)
+        lost = await row()
+        assert "process 0 of the worker is lost (it was ended by SIGKILL)" in str(lost["reason"])
+        assert {name: lost[name] for name in fresh} == fresh
+        processes.refuses = False
+        await plane.settle(10.0)
+        assert await row() == fresh
 
 
 @virtual

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connectd.observe import redaction
-from connectd.runtime.degradation import is_degraded, judged
+from connectd.runtime.degradation import aged, is_degraded, judged
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,14 @@ def test_no_text_of_a_row_shows_a_secret_and_names_stay_what_they_are() -> None:
         }
     finally:
         redaction.forget_secrets()
+
+
+def test_rows_grow_older_while_nobody_tells_others() -> None:
+    told = [
+        {"table": "t", "state": "SYNC", "progress_age_s": 1.5, "lag_s": 0, "last_read_age_s": None},
+        {"table": "u", "state": "SYNC", "reason": "AccessDenied"},
+    ]
+    assert aged(told, 60.25, "not heard of") == [
+        {**told[0], "progress_age_s": 61.75, "lag_s": 60.25, "reason": "not heard of"},
+        told[1],
+    ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
+import types
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -164,10 +165,17 @@ def test_the_extension_is_there_where_it_can_be_built() -> None:
     assert is_there is can_be_built, "build it: make, or by hand python hatch_build.py ."
 
 
-def test_the_switch_takes_the_portable_tier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(tiers.SWITCH_ENV, " OFF ")
+@pytest.mark.parametrize("word", ["on", " ON ", "1", "true", "yes", ""])
+def test_the_switch_may_say_what_is_so_anyway(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv(tiers.SWITCH_ENV, word)
+    assert tiers.why_portable() == tiers._load()[1]
+
+
+@pytest.mark.parametrize("word", ["off", " OFF ", "0", "false", "no", "disabled"])
+def test_the_switch_takes_the_portable_tier(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv(tiers.SWITCH_ENV, word)
     assert tiers.active() is Tier.PORTABLE
-    assert tiers.why_portable() == "CONNECTD_ACCELERATOR=off"
+    assert tiers.why_portable() == f"CONNECTD_ACCELERATOR={word.strip()}"
     schema = KeySchema((KeyAttribute("id", "S"),))
     plan = TablePlan("orders", "orders", schema, EnvelopeSettings())
     assert plan.tier is Tier.PORTABLE
@@ -179,12 +187,20 @@ def test_the_switch_takes_the_portable_tier(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (ModuleNotFoundError("no page_scanner"), "no extension is installed"),
-        (ImportError("wrong ELF class"), "cannot be loaded: wrong ELF class"),
+        (
+            ModuleNotFoundError("no page_scanner", name=tiers._EXTENSION),
+            "no extension is installed",
+        ),
+        (
+            ModuleNotFoundError("no msgspec", name="msgspec"),
+            "cannot be loaded: ModuleNotFoundError",
+        ),
+        (ImportError("wrong ELF class"), "cannot be loaded: ImportError: wrong ELF class"),
+        (RuntimeError("of another Python"), "cannot be loaded: RuntimeError: of another Python"),
     ],
 )
 def test_without_the_extension_a_plan_of_another_machine_is_carried_out_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, error: ImportError, reason: str
+    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     monkeypatch.delenv(tiers.SWITCH_ENV, raising=False)
     schema = KeySchema((KeyAttribute("id", "S"),))
@@ -200,5 +216,16 @@ def test_without_the_extension_a_plan_of_another_machine_is_carried_out_all_the_
         assert tiers.active() is Tier.PORTABLE
         assert reason in tiers.why_portable()
         assert _direct(_payload([b'{"id":{"S":"1"}}'], plan)) == expected
+    finally:
+        tiers._load.cache_clear()
+
+
+def test_an_extension_of_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(tiers.SWITCH_ENV, raising=False)
+    monkeypatch.setattr(importlib, "import_module", lambda name: types.ModuleType(name))
+    tiers._load.cache_clear()
+    try:
+        assert "cannot be loaded: AttributeError: " in tiers.why_portable()
+        assert (tiers.scanner_class(), tiers.page_splitter()) == (None, None)
     finally:
         tiers._load.cache_clear()

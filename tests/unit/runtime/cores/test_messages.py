@@ -29,6 +29,7 @@ def test_every_message_has_a_way_of_its_own() -> None:
     assert messages.from_parent(messages.encode(start)) == start
     lease = messages.MayWrite(math.inf)
     assert messages.from_parent(messages.encode(lease)) == lease
+    assert messages.from_child(messages.encode(messages.LetGo(7))) == messages.LetGo(7)
     report = messages.Report(
         [messages.TaskReport(7, [{"table": "t", "age": 0.5, "reason": None}], {"g": {"n": 1}})],
         messages.ProcessReport(aws={"Scan": {"calls_total": 3}}),
