@@ -29,7 +29,7 @@ import connectd
 from connectd.aio.clock import LoopClock
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import ground, hand_off, memory, metrics, task_wiring, wiring
+from connectd.app import ground, hand_off, metrics, task_wiring, tuning, wiring
 from connectd.app.bundled import plugin_registry
 from connectd.app.end_watch import EndWatch
 from connectd.app.exit_code import ExitCode, exit_code_of
@@ -328,7 +328,7 @@ def serve(
     async def run() -> ExitCode:
         return await WorkerApp(config, connectors, plugins, end_watch, program).run()
 
-    memory.settle()
+    tuning.settle()
     code = ExitCode.FAILED
     try:
         code = _run_to_the_end(loop, run(), end_watch)

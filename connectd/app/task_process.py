@@ -27,7 +27,7 @@ from connectd.aio.clock import LoopClock
 from connectd.aio.framed_socket import FramedSocket
 from connectd.aio.jobs import JobGroup, wait_first
 from connectd.aio.scheduler import PollScheduler
-from connectd.app import ground, hand_off, memory, task_wiring
+from connectd.app import ground, hand_off, task_wiring, tuning
 from connectd.app.bundled import plugin_registry
 from connectd.app.exit_code import ExitCode
 from connectd.app.process_report import ProcessReporter, ReportedParts
@@ -177,7 +177,7 @@ async def _serve(end: socket.socket, registry: PluginRegistry) -> None:
     jobs = JobGroup("parent", on_failure=lambda _, error: process.host.fail(error))
     jobs.spawn("messages", receive(), service=True)
     jobs.spawn("alone", until_alone())
-    memory.settle()
+    tuning.settle()
     send(messages.Ready(os.getpid()))
     try:
         await process.run()

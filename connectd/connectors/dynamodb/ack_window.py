@@ -24,8 +24,10 @@ PAGES_MIN: Final = 4
 PAGES_MAX: Final = 64
 _PAGES_FIRST: Final = 8.0
 
-_WAITS_LITTLE_S: Final = 0.05
-_WAITS_LONG_S: Final = 0.15
+_WAITS_LITTLE_S: Final = 0.03
+_WAITS_LONG_S: Final = 0.1
+"""Less, and a broker that is far away idles; more, and changes of quiet tables wait in line."""
+
 _SHRINKS_BY: Final = 0.5
 """Of a page, for each acknowledgement that came late: to a half within a window of them."""
 
