@@ -41,7 +41,8 @@ KINDS = {"regular": 1.0, "seldom": 20.0}
 TABLES_OF_A_KIND = 50
 _CYCLE = 16
 """The fake fills four shards in cycles of four records."""
-SETTLE_S, TAIL_S = 5.0, 10.0
+SETTLE_S, TAIL_S = 15.0, 10.0
+"""Quiet tables are read every five seconds; after that, all are known to be awake."""
 LOOK_S = 0.5
 _PROPERTIES = {"offset.flush.interval.ms": "10000"}
 
