@@ -19,7 +19,7 @@ import os
 import sys
 from typing import Final
 
-KEPT_BYTES: Final = 32 << 20
+KEPT_BYTES: Final = 16 << 20
 """Of memory that is free at the end of a heap, at most so much stays the process's own."""
 
 SINGLE_BYTES: Final = 8 << 20
