@@ -72,7 +72,7 @@ def test_no_text_of_a_row_shows_a_secret_and_names_stay_what_they_are() -> None:
 
 
 def test_rows_grow_older_while_nobody_tells_others() -> None:
-    told = [
+    told: list[dict[str, object]] = [
         {"table": "t", "state": "SYNC", "progress_age_s": 1.5, "lag_s": 0, "last_read_age_s": None},
         {"table": "u", "state": "SYNC", "reason": "AccessDenied"},
     ]
