@@ -33,7 +33,7 @@ SPARK_KEYS: Final = (
         "With init.sync.engine=auto, size of a table in bytes, as DescribeTable tells, from which "
         "on Spark scans it.",
         Importance.LOW,
-        6_000_000_000,
+        19_000_000_000,
         "Initial sync",
         10,
         Width.MEDIUM,
@@ -46,7 +46,7 @@ SPARK_KEYS: Final = (
         "With init.sync.engine=auto, number of items from which on Spark scans a table although "
         "it is smaller than init.sync.spark.threshold.bytes. 0: whatever their number is.",
         Importance.LOW,
-        13_000_000,
+        46_000_000,
         "Initial sync",
         11,
         Width.MEDIUM,
