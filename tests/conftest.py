@@ -15,8 +15,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
-from connectd.observe import redaction
+from connectd.observe import logs, redaction
 from tests.harness import kafka_launch
 from tests.harness.kafka import KafkaBroker
 from tests.harness.kafka_launch import Capability
@@ -46,6 +47,19 @@ def _levels_of_loggers_stay() -> Iterator[None]:
         level = before.get(name, logging.NOTSET)
         if isinstance(each, logging.Logger) and each.level != level:
             each.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def _output_of_logs_ends_with_the_test() -> Iterator[None]:
+    """Commands that are run in the process of the tests send all logs to an output of that test."""
+    root, was_configured = logging.getLogger(), structlog.is_configured()
+    before = list(root.handlers)
+    yield
+    for each in list(root.handlers):
+        if type(each).__module__ == logs.__name__ and each not in before:
+            root.removeHandler(each)
+    if structlog.is_configured() and not was_configured:
+        structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True)
