@@ -17,10 +17,10 @@ from typing import Final
 
 from connectd.aio.places import Places
 
-_TICKS_S: Final = (0.1, 0.01)
-_TICK_SHARE: Final = 0.1
-"""Waits end at multiples of a tick, so that those who come due together wake the loop once: a poll
-is cheaper in company. The tick is the longest of them for which nobody waits a tenth longer."""
+_TICK_S: Final = 0.01
+_TICK_FROM_S: Final = 0.1
+"""Longer waits end at multiples of a tick, so that those who come due together wake the loop once:
+a poll is cheaper in company. Nobody waits more than a tenth longer for it."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,13 @@ class PollScheduler:
     async def wait(self, delay_s: float) -> None:
         """Return when the delay has passed. A cancelled wait is forgotten once it would be due.
 
-        It ends with the tick after that, if there is one that is short enough (``_TICKS_S``).
+        A wait of more than ``_TICK_FROM_S`` ends with the tick after that.
         """
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         due = loop.time() + max(0.0, delay_s)
-        for tick_s in _TICKS_S:
-            if tick_s <= _TICK_SHARE * delay_s:
-                due = math.ceil(due / tick_s) * tick_s
-                break
+        if delay_s >= _TICK_FROM_S:
+            due = math.ceil(due / _TICK_S) * _TICK_S
         heapq.heappush(self._heap, (due, next(self._order), turn))
         if self._heap[0][2] is turn:
             self._arm(due)

@@ -30,25 +30,6 @@ async def test_pollers_wake_at_their_time_in_order_of_due_time() -> None:
 
 
 @virtual
-@pytest.mark.parametrize(
-    ("delay_s", "tick_s"), [(5.0, 0.1), (1.0, 0.1), (0.99, 0.01), (0.25, 0.01), (0.099, None)]
-)
-async def test_those_who_come_due_about_the_same_time_wake_the_loop_together(
-    delay_s: float, tick_s: float | None
-) -> None:
-    """And none of them a tenth later than they would."""
-    scheduler, time_s = PollScheduler(), asyncio.get_running_loop().time
-    await asyncio.sleep(0.0123)
-    began_s = time_s()
-    await scheduler.wait(delay_s)
-    assert delay_s - 1e-9 <= time_s() - began_s <= 1.1 * delay_s
-    if tick_s is None:
-        assert time_s() - began_s == pytest.approx(delay_s)
-    else:
-        assert time_s() / tick_s == pytest.approx(round(time_s() / tick_s))
-
-
-@virtual
 async def test_a_shorter_wait_that_comes_later_is_served_first() -> None:
     scheduler = PollScheduler()
     jobs = JobGroup("test")
