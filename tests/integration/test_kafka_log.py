@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 import pytest
-from confluent_kafka import Producer
 
 from connectd.aio.clock import LoopClock
 from connectd.errors import BrokerUnavailableError, WorkerError
@@ -15,6 +14,7 @@ from connectd.kafka.admin import KafkaAdmin, TopicSpec
 from connectd.kafka.log import CompactedLog
 from connectd.kafka.tailing import LogRecord
 from tests.harness.kafka import KafkaBroker
+from tests.harness.transactions import transactional_producer
 
 DEADLINE_S = 120.0
 PARTITIONS = 3
@@ -60,14 +60,12 @@ def test_the_end_is_found_behind_a_transactions_markers(
     """The last offset of the partition holds no record that anybody could show."""
 
     def write() -> None:
-        producer = Producer(
-            {"bootstrap.servers": kafka_broker.bootstrap, "transactional.id": kafka_prefix}
-        )
-        producer.init_transactions(DEADLINE_S)
+        producer = transactional_producer(kafka_broker.bootstrap, kafka_prefix)
         for number in range(3):
             producer.begin_transaction()
             producer.produce(f"{kafka_prefix}t", b"%d" % number, key=b"key")
             producer.commit_transaction(DEADLINE_S)
+        transactional_producer(kafka_broker.bootstrap, kafka_prefix)  # the markers are there
 
     async def work() -> list[bytes | None]:
         owner = Owner(kafka_broker, f"{kafka_prefix}t")

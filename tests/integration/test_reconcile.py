@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 
 from tests.fakes.objects import served
 from tests.harness.processes import free_ports
+from tests.harness.transactions import transactional_producer
 from tests.integration.reconcile_rig import (
     ALL_TYPES,
     EXPORT,
@@ -244,14 +244,8 @@ class TestWithoutAWorker:
     ) -> None:
         create_topic(rig.broker.bootstrap, rig.topic("t"))
         alone("--repair")
-        producer = Producer(
-            {
-                "bootstrap.servers": rig.broker.bootstrap,
-                "transactional.id": rig.topic("writer"),
-                "log_level": 0,
-            }
-        )
-        producer.init_transactions(20)
+        writer = rig.broker.bootstrap, rig.topic("writer")
+        producer = transactional_producer(*writer)
         for end in (producer.abort_transaction, producer.commit_transaction):
             producer.begin_transaction()
             producer.produce(rig.topic("t"), key=b'{"id":"k1"}', value=None)
@@ -259,6 +253,7 @@ class TestWithoutAWorker:
             told = alone()  # the transaction is open
             assert (told.code, told.report["counts"]["records"]) == (0, 2)
             end(20)
+        transactional_producer(*writer)  # the markers are there
 
         assert alone().differences == {("missing", "k1")}
 

@@ -7,6 +7,7 @@ from confluent_kafka import Producer
 
 from tests.harness.kafka import KafkaBroker
 from tests.harness.topics import TopicReader, read_topic
+from tests.harness.transactions import transactional_producer
 
 
 def produce(broker: KafkaBroker, topic: str, *values: str | None) -> None:
@@ -53,19 +54,14 @@ def test_the_markers_of_transactions_are_no_obstacle(
     kafka_broker: KafkaBroker, kafka_prefix: str
 ) -> None:
     topic = f"{kafka_prefix}transactions"
-    producer = Producer(
-        {
-            "bootstrap.servers": kafka_broker.bootstrap,
-            "transactional.id": topic,
-            "log_level": 0,
-        }
-    )
-    producer.init_transactions(20)
+    producer = transactional_producer(kafka_broker.bootstrap, topic)
     for value, end in (
         (b"kept", producer.commit_transaction),
         (b"dropped", producer.abort_transaction),
     ):
         producer.begin_transaction()
         producer.produce(topic, value)
+        assert producer.flush(20) == 0  # an abort forgets what has not been sent
         end(20)
+    transactional_producer(kafka_broker.bootstrap, topic)  # the markers are there
     assert [record.value for record in read_topic(kafka_broker.bootstrap, topic)] == [b"kept"]
