@@ -51,8 +51,7 @@ class _Origin:
     host: str
     port: int
     is_tls: bool
-    request_line: str
-    host_line: str
+    request_line: bytes
     is_proxied: bool
     idle: list[HttpConnection] = field(default_factory=list)
 
@@ -62,7 +61,9 @@ class PooledTransport:
 
     def __init__(self, settings: TransportSettings) -> None:
         self._settings = settings
-        self._fixed_lines = f"User-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
+        self._fixed_lines = (
+            f"User-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\nContent-Length: "
+        ).encode("latin-1")
         self._places = Places(settings.connections_max)
         self._origins: dict[str, _Origin] = {}
         self._connections: set[HttpConnection] = set()
@@ -75,7 +76,7 @@ class PooledTransport:
         self._is_open = True
 
     async def post(
-        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+        self, url: str, headers: bytes, body: bytes, *, deadline_s: float, call: Call
     ) -> HttpAnswer:
         """See ``HttpTransport.post``."""
         if not self._is_open:
@@ -83,7 +84,13 @@ class PooledTransport:
         origin = self._origins.get(url) or self._origin(url)
         if origin.is_proxied:
             return await self._proxied.post(url, headers, body, deadline_s=deadline_s, call=call)
-        request = self._request(origin, headers, body, call)
+        request = b"%b%b%b%d\r\n\r\n%b" % (
+            origin.request_line,
+            headers,
+            self._fixed_lines,
+            len(body),
+            body,
+        )
         try:
             answer = await self._exchange(origin, request, deadline_s)
         except TimeoutError as error:
@@ -112,17 +119,6 @@ class PooledTransport:
         return len(self._connections)
 
     # -- requests -------------------------------------------------------------------------------
-
-    def _request(self, origin: _Origin, headers: dict[str, str], body: bytes, call: Call) -> bytes:
-        host_line = "" if "Host" in headers else origin.host_line
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
-            raise InvariantError(f"{call}: a header of the request has a line break")
-        head = (
-            f"{origin.request_line}{host_line}{lines}{self._fixed_lines}"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        )
-        return head.encode("latin-1") + body
 
     async def _exchange(self, origin: _Origin, request: bytes, deadline_s: float) -> WireAnswer:
         now_s = asyncio.get_running_loop().time()
@@ -245,16 +241,12 @@ class PooledTransport:
         parts = urlsplit(url)
         host = parts.hostname or ""
         is_tls = parts.scheme == "https"
-        netloc = f"[{host}]" if ":" in host else host
-        if parts.port is not None:
-            netloc += f":{parts.port}"
         proxies: dict[str, str] = get_environ_proxies(url)
         origin = self._origins[url] = _Origin(
             host=host,
             port=parts.port or (443 if is_tls else 80),
             is_tls=is_tls,
-            request_line=f"POST {parts.path or '/'} HTTP/1.1\r\n",
-            host_line=f"Host: {netloc}\r\n",
+            request_line=f"POST {parts.path or '/'} HTTP/1.1\r\n".encode("latin-1"),
             is_proxied=proxies.get(parts.scheme) is not None,
         )
         return origin

@@ -2,8 +2,10 @@
 
 ``POST <path>`` with a JSON 1.0 body and an ``X-Amz-Target`` header. botocore's signer builds and
 sorts everything anew for each request; here whatever lasts longer than a request is kept: the
-signing key for a day, the scope and the canonical prefix of each target for a second. The result
-is the same to the byte (tests/unit/aws/test_signing.py compares the two).
+signing key for a day, the header lines of each target for a second. What is hashed over and over
+is kept as the state of a hash that has seen it already, and HMAC is written out as the two hashes
+that it is (RFC 2104), since the state of one that knows its key can be copied. The result is the
+same to the byte (tests/unit/aws/test_signing.py compares the two).
 
 Algorithm: "Create a signed AWS API request" in the AWS IAM user guide.
 """
@@ -14,14 +16,24 @@ import hmac
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
+
+from connectd.errors import InvariantError
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 CONTENT_TYPE = "application/x-amz-json-1.0"
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 # A client calls three operations. A caller that invents targets must not grow the cache.
 _FRAMES_MAX = 16
+
+_HASH_BLOCK_BYTES = 64
+_INNER_PAD = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER_PAD = bytes(byte ^ 0x5C for byte in range(256))
+_NOTHING_HASHED = sha256()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +59,16 @@ class Keys(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Everything of a request for one target within one second that the body does not change."""
+    """Everything of a request for one target within one second that the body does not change.
 
-    headers: dict[str, str]
-    canonical_prefix: bytes
-    string_to_sign_prefix: bytes
-    authorization_prefix: str
+    ``lines`` end in the middle of the Authorization header, where the signature belongs. The two
+    hashes have seen what comes before the hash of the body, and what comes before the hash of the
+    canonical request.
+    """
+
+    lines: bytes
+    canonical: _Hash
+    to_sign: _Hash
 
 
 class RequestSigner:
@@ -70,16 +86,18 @@ class RequestSigner:
         self._frames: dict[str, _Frame] = {}
         self._second = -1
         self._credentials: FrozenCredentials | None = None
-        self._key = b""
+        self._key = _MacKey(b"")
         self._key_id: tuple[str, str] | None = None
 
     def sign(
         self, credentials: FrozenCredentials, *, target: str, body: bytes, wall_s: float
-    ) -> dict[str, str]:
-        """All headers of the request, the Authorization header among them.
+    ) -> bytes:
+        """All headers of the request as lines that end with CR LF, Authorization among them.
 
         ``target`` is the operation as ``X-Amz-Target`` wants it, ``wall_s`` the time of the
         request in seconds since the epoch. AWS accepts it within five minutes.
+
+        Raises InvariantError for a value that would bring another header along.
         """
         second = int(wall_s)
         if second != self._second or credentials is not self._credentials:
@@ -89,12 +107,13 @@ class RequestSigner:
         frame = self._frames.get(target)
         if frame is None:
             frame = self._frame(credentials, target, second)
-        canonical = frame.canonical_prefix + sha256(body).hexdigest().encode()
-        to_sign = frame.string_to_sign_prefix + sha256(canonical).hexdigest().encode()
-        signature = hmac.digest(self._key, to_sign, "sha256").hex()
-        headers = frame.headers.copy()
-        headers["Authorization"] = frame.authorization_prefix + signature
-        return headers
+        hashed = _NOTHING_HASHED.copy()
+        hashed.update(body)
+        canonical = frame.canonical.copy()
+        canonical.update(hashed.hexdigest().encode())
+        to_sign = frame.to_sign.copy()
+        to_sign.update(canonical.hexdigest().encode())
+        return b"%b%b\r\n" % (frame.lines, self._key.finish(to_sign).encode())
 
     def _frame(self, credentials: FrozenCredentials, target: str, second: int) -> _Frame:
         stamp = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -112,16 +131,16 @@ class RequestSigner:
         canonical_headers = "".join(f"{name.lower()}:{v}\n" for name, v in headers.items())
         signed_headers = ";".join(name.lower() for name in headers)
         scope = f"{day}/{self._region}/{self._service}/aws4_request"
+        headers["Authorization"] = (
+            f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, "
+            f"SignedHeaders={signed_headers}, Signature="
+        )
         frame = _Frame(
-            headers=headers,
-            canonical_prefix=(
+            lines=_lines(headers),
+            canonical=sha256(
                 f"POST\n{self._path}\n\n{canonical_headers}\n{signed_headers}\n".encode()
             ),
-            string_to_sign_prefix=f"{_ALGORITHM}\n{stamp}\n{scope}\n".encode(),
-            authorization_prefix=(
-                f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, "
-                f"SignedHeaders={signed_headers}, Signature="
-            ),
+            to_sign=self._key.begin(f"{_ALGORITHM}\n{stamp}\n{scope}\n".encode()),
         )
         if len(self._frames) >= _FRAMES_MAX:
             self._frames.clear()
@@ -134,5 +153,35 @@ class RequestSigner:
         key = f"AWS4{secret}".encode()
         for part in (day, self._region, self._service, "aws4_request"):
             key = hmac.digest(key, part.encode(), "sha256")
-        self._key = key
+        self._key = _MacKey(key)
         self._key_id = (secret, day)
+
+
+class _MacKey:
+    """HMAC-SHA256 with one key of at most a block, in two steps: begin, then finish a copy."""
+
+    def __init__(self, key: bytes) -> None:
+        block = key.ljust(_HASH_BLOCK_BYTES, b"\0")
+        self._inner = sha256(block.translate(_INNER_PAD))
+        self._outer = sha256(block.translate(_OUTER_PAD))
+
+    def begin(self, message: bytes) -> _Hash:
+        """The inner hash, which has seen the key and this much of the message."""
+        inner = self._inner.copy()
+        inner.update(message)
+        return inner
+
+    def finish(self, inner: _Hash) -> str:
+        """The authentication code, hexadecimal, of what ``begin`` and its caller have put in."""
+        outer = self._outer.copy()
+        outer.update(inner.digest())
+        return outer.hexdigest()
+
+
+def _lines(headers: dict[str, str]) -> bytes:
+    """Header lines; the last of them is not ended."""
+    text = "\r\n".join(f"{name}: {value}" for name, value in headers.items())
+    if text.count("\n") != len(headers) - 1 or text.count("\r") != len(headers) - 1:
+        names = [name for name, value in headers.items() if {"\r", "\n"} & set(value)]
+        raise InvariantError(f"signing a request: the header {', '.join(names)} has a line break")
+    return text.encode("latin-1")

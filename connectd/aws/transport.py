@@ -80,9 +80,12 @@ class HttpTransport(Protocol):
     """Sends one POST request and returns the answer, body complete and checked."""
 
     async def post(
-        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+        self, url: str, headers: bytes, body: bytes, *, deadline_s: float, call: Call
     ) -> HttpAnswer:
-        """Raises ``TransientNetworkError`` when no whole answer came within the deadline."""
+        """``headers`` are lines as they go over the wire, each with CR LF, Host among them.
+
+        Raises ``TransientNetworkError`` when no whole answer came within the deadline.
+        """
         ...
 
     async def close(self) -> None:
@@ -118,7 +121,7 @@ class AiohttpTransport:
         )
 
     async def post(
-        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+        self, url: str, headers: bytes, body: bytes, *, deadline_s: float, call: Call
     ) -> HttpAnswer:
         """See ``HttpTransport.post``."""
         try:
@@ -141,12 +144,12 @@ class AiohttpTransport:
                 raise
             raise translated from error
 
-    async def _post(self, url: str, headers: dict[str, str], body: bytes, call: Call) -> HttpAnswer:
+    async def _post(self, url: str, headers: bytes, body: bytes, call: Call) -> HttpAnswer:
         if self._session is None:
             raise InvariantError(f"{call}: the transport is not open")
         target, proxy = self._routes.get(url) or self._route(url)
         async with self._session.post(
-            target, headers=headers, data=body, proxy=proxy, allow_redirects=False
+            target, headers=header_pairs(headers), data=body, proxy=proxy, allow_redirects=False
         ) as answer:
             content = await _read(answer, call)
             check_crc32(content, answer.headers.get("x-amz-crc32"), call)
@@ -180,6 +183,12 @@ async def _read(answer: aiohttp.ClientResponse, call: Call) -> bytes:
             )
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def header_pairs(headers: bytes) -> list[tuple[str, str]]:
+    """Names and values of header lines."""
+    lines = headers.decode("latin-1").split("\r\n")[:-1]
+    return [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
 
 
 def check_crc32(body: bytes, header: str | None, call: Call) -> None:

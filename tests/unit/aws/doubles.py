@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Self, TypeVar
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -14,7 +15,7 @@ from connectd.aws.control import ControlPlane
 from connectd.aws.endpoints import FixedEndpoint
 from connectd.aws.errors import Call
 from connectd.aws.signing import FrozenCredentials
-from connectd.aws.transport import HttpAnswer
+from connectd.aws.transport import HttpAnswer, header_pairs
 from connectd.aws.wire import JsonWire
 
 P = ParamSpec("P")
@@ -74,9 +75,9 @@ class ScriptedTransport:
         self.sent: list[Sent] = []
 
     async def post(
-        self, url: str, headers: dict[str, str], body: bytes, *, deadline_s: float, call: Call
+        self, url: str, headers: bytes, body: bytes, *, deadline_s: float, call: Call
     ) -> HttpAnswer:
-        self.sent.append(Sent(url, headers, body, deadline_s))
+        self.sent.append(Sent(url, dict(header_pairs(headers)), body, deadline_s))
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -84,6 +85,12 @@ class ScriptedTransport:
 
     async def close(self) -> None:
         self._answers.clear()
+
+
+def header_lines(url: str, **headers: str) -> bytes:
+    """Lines for a request to ``url``; underscores stand for dashes."""
+    pairs = {"Host": urlsplit(url).netloc, **headers}
+    return b"".join(f"{name.replace('_', '-')}: {pairs[name]}\r\n".encode() for name in pairs)
 
 
 def wire_over(transport: ScriptedTransport, keys: ScriptedKeys | None = None) -> JsonWire:

@@ -29,10 +29,10 @@ from connectd.aws.transport import (
     tls_context,
 )
 from connectd.errors import ConfigError, ConnectdError, InvariantError, TransientNetworkError
-from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request
+from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request, header_lines
 
 LOOPBACK = IPv4Address("127.0.0.1")
-HEADERS = {"X-Amz-Target": "DynamoDB_20120810.Scan", "Content-Type": "application/x-amz-json-1.0"}
+HEADERS = {"X_Amz_Target": "DynamoDB_20120810.Scan", "Content_Type": "application/x-amz-json-1.0"}
 
 
 Transport = AiohttpTransport | PooledTransport
@@ -73,7 +73,8 @@ def against(handler: Handler, use: Use) -> LoopbackServer:
 async def post(
     transport: Transport, url: str, body: bytes = b"{}", deadline_s: float = 5
 ) -> HttpAnswer:
-    return await transport.post(url + "/", dict(HEADERS), body, deadline_s=deadline_s, call=CALL)
+    lines = header_lines(url, **HEADERS)
+    return await transport.post(url + "/", lines, body, deadline_s=deadline_s, call=CALL)
 
 
 def replying(reply: Reply) -> Handler:
@@ -109,8 +110,8 @@ def test_a_request_arrives_as_it_was_signed_and_the_answer_as_it_was_sent() -> N
 
     (request,) = against(replying(reply), use).requests
     assert request.body == b'{"TableName":"t"}'
-    assert request.headers["x-amz-target"] == HEADERS["X-Amz-Target"]
-    assert request.headers["content-type"] == HEADERS["Content-Type"]
+    assert request.headers["x-amz-target"] == HEADERS["X_Amz_Target"]
+    assert request.headers["content-type"] == HEADERS["Content_Type"]
     assert request.headers["accept-encoding"] == "identity"
     assert request.headers["user-agent"] == "connectd/test"
     assert "cookie" not in request.headers
