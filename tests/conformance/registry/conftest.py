@@ -17,6 +17,8 @@ from tests.harness import java, schema_registry
 from tests.harness.jars import JarsUnavailableError
 from tests.harness.schema_registry import SchemaRegistry
 
+_ANSWER_S = 30
+
 _not_run = pytest.StashKey[str]()
 
 
@@ -29,8 +31,13 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistr
 
 @pytest.fixture(scope="session")
 def client(registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
-    """Confluent's client: how others see what we have registered."""
-    with SchemaRegistryClient({"url": registry.url}) as asking:
+    """Confluent's client: how others see what we have registered.
+
+    By itself it waits for ever, and a registry that has just come back may leave a question
+    without an answer; each of the URLs is asked in turn.
+    """
+    settings = {"url": f"{registry.url},{registry.url}", "timeout": _ANSWER_S}
+    with SchemaRegistryClient(settings) as asking:
         yield asking
 
 
