@@ -51,11 +51,7 @@ class LoopClock:
         self._wall_anchor_s = wall_anchor_s
 
     def monotonic(self) -> float:
-        loop = self._loop
-        # Asking which loop runs is a system call (CPython asks for the process id), and a poll
-        # reads the clock half a dozen times.
-        if loop is None or not loop.is_running():
-            loop = self._loop = asyncio.get_running_loop()
+        self._loop = loop = running_loop(self._loop)
         return loop.time()
 
     def boot_s(self) -> float:
@@ -71,6 +67,15 @@ class LoopClock:
 
     async def sleep(self, duration_s: float) -> None:
         await asyncio.sleep(max(0.0, duration_s))
+
+
+def running_loop(last: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop:
+    """The loop that runs, which is the one found last as long as that one runs.
+
+    Asking anew is a system call (CPython asks for the process id), and a poll would do so a dozen
+    times. For objects that belong to one loop at a time.
+    """
+    return asyncio.get_running_loop() if last is None or not last.is_running() else last
 
 
 def suspended_s() -> float:

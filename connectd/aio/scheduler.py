@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from connectd.aio.clock import running_loop
 from connectd.aio.places import Places
 
 _TICK_S: Final = 0.01
@@ -59,49 +60,57 @@ class PollScheduler:
         self._order = itertools.count()
         self._timer: asyncio.Handle | None = None
         self._timer_due_s = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._slot = Slot(self)
 
-    async def wait(self, delay_s: float) -> None:
-        """Return when the delay has passed. A cancelled wait is forgotten once it would be due.
+    def wait(self, delay_s: float) -> asyncio.Future[None]:
+        """To be awaited: done when the delay has passed, or cancelled before.
 
         A wait of more than ``_TICK_FROM_S`` ends with the tick after that.
         """
-        loop = asyncio.get_running_loop()
+        loop = running_loop(self._loop)
+        self._loop = loop
         turn: asyncio.Future[None] = loop.create_future()
         due = loop.time() + max(0.0, delay_s)
         if delay_s >= _TICK_FROM_S:
             due = math.ceil(due / _TICK_S) * _TICK_S
         heapq.heappush(self._heap, (due, next(self._order), turn))
-        if self._heap[0][2] is turn:
-            self._arm(due)
-        await turn
+        if self._timer is None or due < self._timer_due_s:
+            self._arm(loop, due)
+        return turn
 
-    def _arm(self, due: float) -> None:
+    def _arm(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
         if self._timer is not None:
-            if self._timer_due_s <= due:
-                return
             self._timer.cancel()
         self._timer_due_s = due
-        self._timer = asyncio.get_running_loop().call_at(due, self._fire)
+        self._timer = loop.call_at(due, self._fire, loop)
 
-    def _fire(self) -> None:
+    def _fire(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        now = asyncio.get_running_loop().time()
-        while self._heap and (self._heap[0][2].done() or self._heap[0][0] <= now):
-            _, _, turn = heapq.heappop(self._heap)
+        now = loop.time()
+        heap = self._heap
+        while heap and (heap[0][0] <= now or heap[0][2].done()):
+            _, _, turn = heapq.heappop(heap)
             if not turn.done():
                 turn.set_result(None)
-        if self._heap:
-            self._arm(self._heap[0][0])
+        if heap:
+            self._arm(loop, heap[0][0])
 
     def slot(self) -> Slot:
         """``async with`` it: holds one of the places for a call that is in flight."""
         return self._slot
 
+    def take_slot_at_once(self) -> bool:
+        """What ``slot`` does on entering where one is free; answered by one ``free_slot``.
+
+        For those who poll by the thousand: a context that is entered asynchronously costs more
+        than the comparison that it mostly is.
+        """
+        return self._slots.take_at_once()
+
     async def take_slot(self) -> None:
         """What ``slot`` does on entering; answered by one ``free_slot``."""
-        if not self._slots.take_at_once():
-            await self._slots.take()
+        await self._slots.take()
 
     def free_slot(self) -> None:
         """What ``slot`` does on leaving."""

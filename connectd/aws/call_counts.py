@@ -5,7 +5,8 @@ Counted per request, which is once per page. Shared by all clients of a process;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from connectd.aio.clock import Clock
@@ -22,34 +23,18 @@ class OperationCounts:
     failures: int = 0
     seconds: float = 0.0
 
-
-class Counting:
-    """One call, as a context. Written out: a generator would cost a poll several microseconds."""
-
-    __slots__ = ("_began_s", "_clock", "_counts")
-
-    def __init__(self, counts: OperationCounts, clock: Clock) -> None:
-        self._counts = counts
-        self._clock = clock
-        self._began_s = clock.monotonic()
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        counts = self._counts
-        counts.seconds += self._clock.monotonic() - self._began_s
+    def end(self, seconds: float, error: BaseException | None = None) -> None:
+        """A call is over; one that was cancelled is none."""
+        self.seconds += seconds
         match error:
             case None | StreamGoneError() | TableGoneError():
-                counts.calls += 1  # an answer: AWS works, even if it knows no such thing
+                self.calls += 1  # an answer: AWS works, even if it knows no such thing
             case ThrottledError():
-                counts.calls += 1
-                counts.throttles += 1
+                self.calls += 1
+                self.throttles += 1
             case ConnectdError():
-                counts.calls += 1
-                counts.failures += 1
+                self.calls += 1
+                self.failures += 1
 
 
 class CallCounts:
@@ -59,12 +44,24 @@ class CallCounts:
         self._clock = clock
         self._counts: dict[str, OperationCounts] = {}
 
-    def counting(self, call: Call) -> Counting:
-        """``with`` it: counts what happens inside as one call; one that is cancelled does not."""
+    def of(self, call: Call) -> OperationCounts:
+        """Those of its operation, to be told when the call is over."""
         counts = self._counts.get(call.action)
         if counts is None:
             counts = self._counts[call.action] = OperationCounts()
-        return Counting(counts, self._clock)
+        return counts
+
+    @contextlib.contextmanager
+    def counting(self, call: Call) -> Iterator[None]:
+        """``with`` it: counts what happens inside as one call. Calls by the thousand use ``of``."""
+        counts = self.of(call)
+        began_s = self._clock.monotonic()
+        try:
+            yield
+        except BaseException as error:
+            counts.end(self._clock.monotonic() - began_s, error)
+            raise
+        counts.end(self._clock.monotonic() - began_s)
 
     def statistics(self) -> Mapping[str, OperationCounts]:
         """By operation, as ``dynamodb:Scan``; not to be changed."""

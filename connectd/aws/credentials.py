@@ -199,22 +199,24 @@ class CredentialsSource:
         self._checked_s = 0.0
         self._is_closed = False
 
+    def fresh(self) -> FrozenCredentials | None:
+        """The keys, if they were looked after a moment ago."""
+        # The distance, either way: a wall clock may be set back.
+        return self._frozen if abs(self._time.note() - self._checked_s) < _FRESH_S else None
+
     async def current(self) -> FrozenCredentials:
         """The keys to sign with now; the same object as long as they are the same.
 
         Raises ``AccessDeniedError`` when there are none or their source refuses, and
         ``TransientNetworkError`` when it does not answer in time.
         """
-        frozen = self._frozen
-        now_s = self._time.note()
-        if frozen is None:
-            return await self._fetch(None)
-        # The distance, either way: a wall clock may be set back.
-        if abs(now_s - self._checked_s) < _FRESH_S:
+        frozen = self.fresh()
+        if frozen is not None:
             return frozen
-        if self._credentials.refresh_is_due():
+        frozen = self._frozen
+        if frozen is None or self._credentials.refresh_is_due():
             return await self._fetch(None)
-        self._checked_s = now_s
+        self._checked_s = self._time.note()
         return frozen
 
     async def renew(self, rejected: FrozenCredentials) -> FrozenCredentials:

@@ -58,6 +58,10 @@ class FixedEndpoint:
     def __init__(self, url: str, *, region: str) -> None:
         self._endpoint = endpoint_at(url, region=region)
 
+    def known(self, method: str, parameters: dict[str, Any]) -> Endpoint:
+        """The endpoint; the arguments do not matter."""
+        return self._endpoint
+
     async def resolve(self, call: Call, method: str, parameters: dict[str, Any]) -> Endpoint:
         """The endpoint; the arguments do not matter."""
         return self._endpoint
@@ -82,20 +86,22 @@ class ProbedEndpoints:
         self._region = region
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
 
+    def known(self, method: str, parameters: dict[str, Any]) -> Endpoint | None:
+        """The endpoint for boto3's ``method`` with these parameters, once it has been resolved."""
+        return self._endpoints.get(_key(method, parameters))
+
     async def resolve(self, call: Call, method: str, parameters: dict[str, Any]) -> Endpoint:
         """The endpoint for boto3's ``method`` with these parameters.
 
         Raises what loading credentials raises, and ``ConfigError`` where botocore knows no URL.
         """
-        accounts = (account_of(each) for each in parameters.values() if isinstance(each, str))
-        key = method, next(filter(None, accounts), "")
-        endpoint = self._endpoints.get(key)
+        endpoint = self.known(method, parameters)
         if endpoint is None:
             url = await self._control.call(call, self._probe, method, parameters)
             endpoint = endpoint_at(url, region=self._region)
             if len(self._endpoints) >= _ENDPOINTS_MAX:
                 self._endpoints.clear()
-            self._endpoints[key] = endpoint
+            self._endpoints[_key(method, parameters)] = endpoint
         return endpoint
 
     def _probe(self, method: str, parameters: dict[str, Any]) -> str:
@@ -105,6 +111,15 @@ class ProbedEndpoints:
             self._client = client
         answer = getattr(self._client, method)(**parameters)
         return str(answer["ResponseMetadata"]["HTTPHeaders"][_URL_HEADER])
+
+
+def _key(method: str, parameters: dict[str, Any]) -> tuple[str, str]:
+    for each in parameters.values():
+        if isinstance(each, str):
+            account = account_of(each)
+            if account:
+                return method, account
+    return method, ""
 
 
 class _EmptyAnswer:

@@ -5,8 +5,9 @@ business. What is decided here: how much may come, what of the head matters, and
 may serve another request. It may not after anything that was not asked for, which might be taken
 for the answer to the next request; nor after a request that nobody waits for any more.
 
-Owned by ``pooled_transport``, on the event loop only. An exchange costs a write, a future, a timer
-and a dozen calls out of the parser: this is where an idle poll spends its time.
+Owned by ``pooled_transport``, on the event loop only, which also watches over the time. An exchange
+costs a write, a future and a dozen calls out of the parser: this is where an idle poll spends its
+time.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 (one-letter attributes of NULL), two images in a stream record to twice as much."""
 
 _HEAD_BYTES_MAX: Final = 64 * 1024
+
+_HEADERS_THAT_MATTER: Final = frozenset(
+    {b"x-amz-crc32", b"date", b"content-length", b"transfer-encoding"}
+)
 
 
 class ConnectionLostError(ConnectionError):
@@ -53,7 +58,11 @@ class WireAnswer:
 
 
 class HttpConnection(asyncio.Protocol):
-    """See the module's docstring. ``idle_since_s``: the end of the last exchange."""
+    """See the module's docstring. Times are the loop's.
+
+    ``idle_since_s``: the end of the last exchange; ``give_up_s``: that of the one under way, at the
+    latest (``expire``).
+    """
 
     def __init__(
         self, on_lost: Callable[[HttpConnection], None], loop: asyncio.AbstractEventLoop
@@ -61,6 +70,7 @@ class HttpConnection(asyncio.Protocol):
         """``on_lost`` is called once, when the connection is gone, for whatever reason."""
         self._loop = loop
         self.idle_since_s = 0.0
+        self.give_up_s = 0.0
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[WireAnswer] | None = None
@@ -81,29 +91,31 @@ class HttpConnection(asyncio.Protocol):
         """Whether another request may be sent."""
         return self._is_usable and self._transport is not None
 
-    async def exchange(self, request: bytes, give_up_s: float) -> WireAnswer:
-        """Send a request and wait for its answer, at most until ``give_up_s`` (the loop's time).
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is awaited."""
+        return self._answer is not None
 
-        Raises:
-            TimeoutError: no whole answer by then.
-            ConnectionLostError, NotHttpError: none will come.
+    def exchange(self, request: bytes, give_up_s: float) -> asyncio.Future[WireAnswer]:
+        """Send a request. Whoever does not wait for the answer any more must ``abort``.
+
+        The future raises:
+            TimeoutError: ``expire`` was called.
+            ConnectionLostError, NotHttpError: no answer will come.
         """
+        answer: asyncio.Future[WireAnswer] = self._loop.create_future()
         transport = self._transport
         if transport is None:
-            raise ConnectionLostError("the connection is closed", is_untouched=True)
-        loop = self._loop
-        answer: asyncio.Future[WireAnswer] = loop.create_future()
+            answer.set_exception(ConnectionLostError("the connection is closed", is_untouched=True))
+            return answer
         self._answer = answer
-        timer = loop.call_at(give_up_s, self._on_deadline)
-        try:
-            transport.write(request)
-            return await answer
-        finally:
-            timer.cancel()
-            self._answer = None
-            self.idle_since_s = loop.time()
-            if not answer.done() or answer.cancelled():
-                self.abort()  # its answer may still come: nothing else can be asked here
+        self.give_up_s = give_up_s
+        transport.write(request)
+        return answer
+
+    def expire(self) -> None:
+        """The time for the answer is over."""
+        self._fail(TimeoutError())
 
     def abort(self) -> None:
         """Drop the connection at once."""
@@ -126,7 +138,7 @@ class HttpConnection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(NotHttpError(f"the answer is not HTTP: {error}"))
             return
-        if not self._has_head:
+        if self._answer is not None and not self._has_head:
             self._head_bytes += len(data)
             if self._head_bytes > _HEAD_BYTES_MAX:
                 self._fail(NotHttpError(f"the answer's head exceeds {_HEAD_BYTES_MAX} bytes"))
@@ -149,12 +161,15 @@ class HttpConnection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header; most are of no interest."""
-        match name.lower():
+        known = name.lower()
+        if known not in _HEADERS_THAT_MATTER:
+            return
+        match known:
             case b"x-amz-crc32":
                 self._crc32 = value
             case b"date":
                 self._date = value
-            case b"content-length" | b"transfer-encoding":
+            case _:
                 self._is_framed = True
 
     def on_headers_complete(self) -> None:
@@ -184,25 +199,24 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """A second answer to one request."""
-        if self._answer is not None and self._answer.done():
+        if self._answer is None:
             self.abort()
 
     # -- ends -----------------------------------------------------------------------------------
 
     def _finish(self) -> None:
-        answer = self._answer
-        if answer is None or answer.done():
-            return
-        chunks = self._chunks
-        body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        answer.set_result(WireAnswer(self._parser.get_status_code(), body, self._crc32, self._date))
+        answer, self._answer = self._answer, None
+        self.idle_since_s = self._loop.time()
+        if answer is not None and not answer.done():
+            chunks = self._chunks
+            body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            answer.set_result(
+                WireAnswer(self._parser.get_status_code(), body, self._crc32, self._date)
+            )
         self._forget()
 
     def _fail(self, error: Exception) -> None:
-        answer = self._answer
+        answer, self._answer = self._answer, None
         if answer is not None and not answer.done():
             answer.set_exception(error)
         self.abort()
-
-    def _on_deadline(self) -> None:
-        self._fail(TimeoutError())

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import socket
 import ssl
 from dataclasses import dataclass, field
@@ -68,10 +69,13 @@ class PooledTransport:
         self._origins: dict[str, _Origin] = {}
         self._connections: set[HttpConnection] = set()
         self._is_open = False
+        self._watcher: asyncio.TimerHandle | None = None
+        self._watch_at_s = math.inf
         self._proxied = AiohttpTransport(settings)
 
     async def open(self) -> None:
         """Take requests from now on; connections open on demand."""
+        self._loop = asyncio.get_running_loop()  # to ask for it each time is a system call
         await self._proxied.open()
         self._is_open = True
 
@@ -91,8 +95,16 @@ class PooledTransport:
             len(body),
             body,
         )
+        loop = self._loop
+        give_up_s = loop.time() + deadline_s
         try:
-            answer = await self._exchange(origin, request, deadline_s)
+            if not self._places.take_at_once():
+                async with asyncio.timeout_at(give_up_s):
+                    await self._places.take()
+            try:
+                answer = await self._exchange(origin, request, give_up_s)
+            finally:
+                self._places.give_back()
         except TimeoutError as error:
             raise TransientNetworkError(
                 f"{call}: no whole answer from {url} within {deadline_s:g} s"
@@ -101,12 +113,14 @@ class PooledTransport:
             translated = translate(error, call)
             assert translated is not None, "every OSError is a network error"
             raise translated from error
-        check_crc32(answer.body, _text(answer.crc32), call)
-        return HttpAnswer(answer.status, answer.body, parse_date_s(_text(answer.date)))
+        check_crc32(answer.body, answer.crc32, call)
+        return HttpAnswer(answer.status, answer.body, parse_date_s(answer.date))
 
     async def close(self) -> None:
         """See ``HttpTransport.close``."""
         self._is_open = False
+        if self._watcher is not None:
+            self._watcher.cancel()
         for connection in list(self._connections):
             connection.abort()
         self._origins.clear()
@@ -120,45 +134,60 @@ class PooledTransport:
 
     # -- requests -------------------------------------------------------------------------------
 
-    async def _exchange(self, origin: _Origin, request: bytes, deadline_s: float) -> WireAnswer:
-        now_s = asyncio.get_running_loop().time()
-        give_up_s = now_s + deadline_s
-        if not self._places.take_at_once():
-            async with asyncio.timeout_at(give_up_s):
-                await self._places.take()
-        try:
-            connection = self._idle_connection(origin, now_s)
-            try:
-                if connection is None:
-                    connection = await self._connect(origin, give_up_s)
-                return await self._on(connection, origin, request, give_up_s)
-            except ConnectionLostError as error:
-                if not error.is_untouched or not self._is_open:
-                    raise
+    async def _exchange(self, origin: _Origin, request: bytes, give_up_s: float) -> WireAnswer:
+        connection = self._idle_connection(origin)
+        is_repeated = False
+        while True:
+            if connection is None:
                 connection = await self._connect(origin, give_up_s)
-                return await self._on(connection, origin, request, give_up_s)
-        finally:
-            self._places.give_back()
+            if give_up_s < self._watch_at_s:
+                self._watch(give_up_s)
+            try:
+                answer = await connection.exchange(request, give_up_s)
+            except ConnectionLostError as error:
+                connection.abort()
+                if is_repeated or not error.is_untouched or not self._is_open:
+                    raise
+                connection = None
+                is_repeated = True
+            except BaseException:  # its answer may still come: nothing else can be asked there
+                connection.abort()
+                raise
+            else:
+                if connection.is_usable and self._is_open:
+                    origin.idle.append(connection)
+                else:
+                    connection.abort()
+                return answer
 
-    async def _on(
-        self, connection: HttpConnection, origin: _Origin, request: bytes, give_up_s: float
-    ) -> WireAnswer:
-        try:
-            answer = await connection.exchange(request, give_up_s)
-        except BaseException:
-            connection.abort()
-            raise
-        if connection.is_usable and self._is_open:
-            origin.idle.append(connection)
-        else:
-            connection.abort()
-        return answer
+    def _watch(self, at_s: float) -> None:
+        """Look at what is in flight at that time, and not before."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+        self._watch_at_s = at_s
+        self._watcher = self._loop.call_at(at_s, self._on_watch)
+
+    def _on_watch(self) -> None:
+        """End what has taken too long, and look again when the next may have.
+
+        One timer for all: a timer for each exchange costs more than what it watches.
+        """
+        self._watcher = None
+        self._watch_at_s = math.inf
+        now_s = self._loop.time()
+        waiting = [each for each in self._connections if each.is_waiting]
+        for connection in waiting:
+            if connection.give_up_s <= now_s:
+                connection.expire()
+        if any(each.is_waiting for each in waiting):
+            self._watch(min(each.give_up_s for each in waiting if each.is_waiting))
 
     # -- connections ----------------------------------------------------------------------------
 
-    def _idle_connection(self, origin: _Origin, now_s: float) -> HttpConnection | None:
+    def _idle_connection(self, origin: _Origin) -> HttpConnection | None:
         """The connection used last, if it may be used again; old ones are closed on the way."""
         idle = origin.idle
+        now_s = self._loop.time()
         if idle and now_s - idle[0].idle_since_s > _KEEPALIVE_S:
             idle.pop(0).abort()
         while idle:
@@ -175,7 +204,7 @@ class PooledTransport:
             OSError: the last reason why none could be made; TimeoutError: it took too long.
         """
         self._make_room()
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         timeout_s = min(self._settings.connect_timeout_s, give_up_s - loop.time())
         where = f"{origin.host}:{origin.port}"
         try:
@@ -193,7 +222,7 @@ class PooledTransport:
             raise ConnectionError(f"Cannot connect to {where}: {error}") from error
 
     async def _connect_to_any(self, origin: _Origin, timeout_s: float) -> HttpConnection:
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         found = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(address[4][0] for address in found))[:_ADDRESSES_MAX]
         failure: OSError | None = None
@@ -250,8 +279,3 @@ class PooledTransport:
             is_proxied=proxies.get(parts.scheme) is not None,
         )
         return origin
-
-
-def _text(value: bytes | None) -> str | None:
-    """A header's value."""
-    return None if value is None else value.decode("latin-1")

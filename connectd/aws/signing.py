@@ -48,6 +48,10 @@ class FrozenCredentials:
 class Keys(Protocol):
     """Where those who sign get their credentials (``credentials.CredentialsSource``)."""
 
+    def fresh(self) -> FrozenCredentials | None:
+        """Those that ``current`` would return at once, or None if it has to look."""
+        ...
+
     async def current(self) -> FrozenCredentials:
         """The keys to sign with now; the same object as long as they are the same."""
         ...

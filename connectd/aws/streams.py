@@ -6,6 +6,7 @@ completely and read page by page. Facts: spec streams-and-leases 4.5.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,7 @@ _SHARDS_PER_PAGE = 100
 # A table of 10,000 partitions lists about 70,000 shards. Beyond this the answer goes in circles.
 _PAGES_MAX = 2000
 
+_GET_RECORDS = "dynamodb:GetRecords"
 _GET_RECORDS_TARGET = "DynamoDBStreams_20120810.GetRecords"
 _GET_ITERATOR_TARGET = "DynamoDBStreams_20120810.GetShardIterator"
 
@@ -154,7 +156,7 @@ class StreamsClient:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise TransientNetworkError(f"{call}: the answer has no iterator: {error}") from error
 
-    async def get_records(self, iterator: str, limit: int) -> RawResponse:
+    def get_records(self, iterator: str, limit: int) -> Coroutine[Any, Any, RawResponse]:
         """One page of at most ``limit`` records (1 to 1000), as the bytes that came.
 
         A page may be empty in the middle of a shard; a shard has ended when the answer has no
@@ -162,10 +164,10 @@ class StreamsClient:
         ``IteratorExpiredError``, ``TrimmedDataError``, ``StreamGoneError``, ``ThrottledError``,
         ``TransientNetworkError``, ``AccessDeniedError``.
         """
-        call = Call("dynamodb:GetRecords", f"iterator of {_readable(iterator)}")
+        call = _ReadCall(_GET_RECORDS, iterator)
         if not 1 <= limit <= GET_RECORDS_LIMIT_MAX:
             raise InvariantError(f"{call}: limit is {limit}, expected 1 to {GET_RECORDS_LIMIT_MAX}")
-        return await self._wire.call(
+        return self._wire.call(
             call,
             target=_GET_RECORDS_TARGET,
             method="get_records",
@@ -185,7 +187,16 @@ def parse_shard(listed: ShardTypeDef) -> Shard:
     )
 
 
-def _readable(iterator: str) -> str:
-    """The stream's ARN at the head of an AWS iterator; the rest is opaque and long."""
-    head, bar, _ = iterator.partition("|")
-    return f"stream {head}" if bar and head.startswith("arn:") else "a stream"
+class _ReadCall(Call):
+    """A call whose resource is an iterator, which is opaque and long.
+
+    At the head of one from AWS is the stream's ARN, which people get to see; it is looked for when
+    there is something to tell, since thousands of calls a second have nothing.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        head, bar, _ = self.resource.partition("|")
+        stream = f"stream {head}" if bar and head.startswith("arn:") else "a stream"
+        return f"{self.action} on iterator of {stream}"

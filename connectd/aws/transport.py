@@ -19,7 +19,7 @@ import zlib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -45,8 +45,7 @@ _CONNECTION_LOST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RawResponse:
+class RawResponse(NamedTuple):
     """A successful answer: the body as it came, and the server's clock in epoch seconds.
 
     ``date_s`` is None when the Date header is missing or unreadable. Rules about the age of
@@ -57,8 +56,7 @@ class RawResponse:
     date_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(NamedTuple):
     """Any answer, whatever its status."""
 
     status: int
@@ -152,8 +150,8 @@ class AiohttpTransport:
             target, headers=header_pairs(headers), data=body, proxy=proxy, allow_redirects=False
         ) as answer:
             content = await _read(answer, call)
-            check_crc32(content, answer.headers.get("x-amz-crc32"), call)
-            date_s = parse_date_s(answer.headers.get("Date"))
+            check_crc32(content, _header(answer, "x-amz-crc32"), call)
+            date_s = parse_date_s(_header(answer, "Date"))
             return HttpAnswer(answer.status, content, date_s)
 
     def _route(self, url: str) -> tuple[URL, str | None]:
@@ -185,32 +183,37 @@ async def _read(answer: aiohttp.ClientResponse, call: Call) -> bytes:
     return b"".join(chunks)
 
 
+def _header(answer: aiohttp.ClientResponse, name: str) -> bytes | None:
+    value = answer.headers.get(name)
+    return None if value is None else value.encode("utf-8", "surrogateescape")
+
+
 def header_pairs(headers: bytes) -> list[tuple[str, str]]:
     """Names and values of header lines."""
     lines = headers.decode("latin-1").split("\r\n")[:-1]
     return [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
 
 
-def check_crc32(body: bytes, header: str | None, call: Call) -> None:
+def check_crc32(body: bytes, header: bytes | None, call: Call) -> None:
     """Compare a body with the ``x-amz-crc32`` header of DynamoDB; other servers send none."""
     if header is None:
         return
     found = zlib.crc32(body)
-    if header != str(found):
+    if header != b"%d" % found:
         raise TransientNetworkError(
             f"{call}: the answer was damaged on its way: crc32 of {len(body)} bytes is {found}, "
-            f"the server says {header}"
+            f"the server says {header.decode('latin-1')}"
         )
 
 
 # The header changes once a second, for all connections alike.
 @lru_cache(maxsize=8)
-def parse_date_s(header: str | None) -> float | None:
+def parse_date_s(header: bytes | None) -> float | None:
     """An HTTP date as epoch seconds; None when there is none to read."""
     if header is None:
         return None
     try:
-        return parsedate_to_datetime(header).timestamp()
+        return parsedate_to_datetime(header.decode("latin-1")).timestamp()
     except ValueError:
         return None
 

@@ -217,12 +217,17 @@ class ShardReader:
     async def _fetch(self) -> tuple[RecordsPage, RecordBatch | None]:
         """A page, and what is to be emitted of it, if anything is."""
         scope = self._scope
-        async with scope.scheduler.slot():
+        scheduler = scope.scheduler
+        if not scheduler.take_slot_at_once():
+            await scheduler.take_slot()
+        try:
             if self._iterator is None:
                 self._iterator = await self._open()
             response = await scope.api.streams.get_records(
                 self._iterator, self._settings.page_limit
             )
+        finally:
+            scheduler.free_slot()
         scope.time.observe(response.date_s)
         try:
             page = decode_records_page(response.body)

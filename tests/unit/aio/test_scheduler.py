@@ -12,6 +12,10 @@ from connectd.aio.scheduler import PollScheduler
 from tests.kit.virtual import virtual
 
 
+async def waited(scheduler: PollScheduler, delay_s: float) -> None:
+    await scheduler.wait(delay_s)
+
+
 @virtual
 async def test_pollers_wake_at_their_time_in_order_of_due_time() -> None:
     scheduler = PollScheduler()
@@ -33,7 +37,7 @@ async def test_pollers_wake_at_their_time_in_order_of_due_time() -> None:
 async def test_a_shorter_wait_that_comes_later_is_served_first() -> None:
     scheduler = PollScheduler()
     jobs = JobGroup("test")
-    jobs.spawn("long", scheduler.wait(100.0))
+    jobs.spawn("long", waited(scheduler, 100.0))
     await asyncio.sleep(0)
     before_s = asyncio.get_running_loop().time()
     await scheduler.wait(2.0)
@@ -58,7 +62,7 @@ async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
 async def test_a_cancelled_wait_does_not_delay_the_next_one() -> None:
     scheduler = PollScheduler()
     jobs = JobGroup("test")
-    jobs.spawn("other", scheduler.wait(5.0))
+    jobs.spawn("other", waited(scheduler, 5.0))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
             await scheduler.wait(1.0)
@@ -103,7 +107,7 @@ async def test_a_thousand_pollers_wait_on_one_timer() -> None:
     scheduler = PollScheduler()
     jobs = JobGroup("test")
     for number in range(1000):
-        jobs.spawn(str(number), scheduler.wait(float(1 + number % 50)))
+        jobs.spawn(str(number), waited(scheduler, float(1 + number % 50)))
     await asyncio.sleep(0)
     assert scheduler.statistics().waiting == 1000
     loop = asyncio.get_running_loop()

@@ -23,12 +23,18 @@ if "settle" in sys.argv:
     tuning.settle()
 before = mallinfo2().hblkhd
 page = bytes(2 << 20)
-print(mallinfo2().hblkhd - before, gc.get_freeze_count(), sys.getswitchinterval())
+print(
+    mallinfo2().hblkhd - before,
+    gc.get_freeze_count(),
+    sys.getswitchinterval(),
+    gc.get_threshold()[0],
+)
 """
 
 
-def set_up(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, int, float]:
-    """Bytes that are mapped for a page, objects that are frozen, and a thread's turn in seconds."""
+def set_up(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, int, float, int]:
+    """Bytes that are mapped for a page, objects that are frozen, a thread's turn in seconds, and
+    how many new objects begin a collection."""
     done = subprocess.run(
         [sys.executable, "-c", MAPPED_BY_A_PAGE, *arguments],
         env={**{name: os.environ[name] for name in ("PATH",)}, **(env or {})},
@@ -37,8 +43,8 @@ def set_up(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, int
         check=True,
         timeout=60,
     )
-    mapped, frozen, turn_s = done.stdout.split()
-    return int(mapped), int(frozen), float(turn_s)
+    mapped, frozen, turn_s, new = done.stdout.split()
+    return int(mapped), int(frozen), float(turn_s), int(new)
 
 
 def test_a_page_is_mapped_by_itself_until_memory_is_settled() -> None:
@@ -52,6 +58,10 @@ def test_what_is_loaded_is_not_walked_over_again() -> None:
 
 def test_the_loop_gets_its_turn_soon() -> None:
     assert set_up("settle")[2] == tuning.TURN_S
+
+
+def test_the_polls_of_a_tick_begin_no_collection() -> None:
+    assert set_up("settle")[3] == tuning.NEW_OBJECTS
 
 
 def test_who_has_tuned_the_allocator_has_decided() -> None:

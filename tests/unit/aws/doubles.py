@@ -47,6 +47,9 @@ class ScriptedKeys:
         self._sets = list(sets or (FrozenCredentials("AKID", "secret"),))
         self.renewals = 0
 
+    def fresh(self) -> FrozenCredentials | None:
+        return None
+
     async def current(self) -> FrozenCredentials:
         return self._sets[0]
 

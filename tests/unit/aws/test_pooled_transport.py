@@ -122,6 +122,41 @@ def test_ambiguous_framing_is_refused(answer: bytes) -> None:
     refusal_of(writing(answer), "not HTTP")
 
 
+def test_a_connection_serves_again_after_a_page_of_a_megabyte() -> None:
+    body = bytes(1 << 20)
+
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply:
+        return Reply(body)
+
+    async def use(transport: PooledTransport, server: LoopbackServer) -> None:
+        for _ in range(3):
+            assert (await post(transport, server.url)).body == body
+
+    assert [each.connection for each in against(handler, use).requests] == [0, 0, 0]
+
+
+def test_each_request_has_its_own_deadline() -> None:
+    """One timer watches over all of them, whichever comes first."""
+    deadlines_s = (0.3, 0.05, 0.15)
+
+    async def use(transport: PooledTransport, server: LoopbackServer) -> None:
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        taken_s = []
+
+        async def ask(deadline_s: float) -> None:
+            with pytest.raises(TransientNetworkError, match=f"within {deadline_s:g} s"):
+                await post(transport, server.url, deadline_s)
+            taken_s.append((loop.time() - began_s, deadline_s))
+
+        await asyncio.gather(*map(ask, deadlines_s))
+        assert [deadline_s for _, deadline_s in taken_s] == sorted(deadlines_s)
+        assert all(time_s >= deadline_s for time_s, deadline_s in taken_s)
+        assert transport.connections == 0
+
+    against(writing(), use)
+
+
 def test_a_connection_that_the_server_announces_to_close_is_not_used_again() -> None:
     async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
         return Reply(headers={"Connection": "close"})

@@ -417,7 +417,7 @@ def test_a_transport_that_is_not_open_says_so() -> None:
     ],
 )
 def test_the_date_header_is_read_or_absent(header: str | None, seconds: float | None) -> None:
-    assert parse_date_s(header) == seconds
+    assert parse_date_s(None if header is None else header.encode()) == seconds
 
 
 def test_a_missing_bundle_of_certificates_is_a_setting_to_mend(tmp_path: Path) -> None:
