@@ -31,6 +31,20 @@ class Places:
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(turn)
+        await self.taken_by(turn)
+
+    def line_up(self, turn: asyncio.Future[None]) -> None:
+        """Take one for whoever waits for ``turn``, which is done then: at once or after others.
+
+        Who waits does so with ``taken_by``.
+        """
+        if self.take_at_once():
+            turn.set_result(None)
+        else:
+            self._line.append(turn)
+
+    async def taken_by(self, turn: asyncio.Future[None]) -> None:
+        """Wait for a turn that will be lined up. A wait that is cancelled has taken none."""
         try:
             await turn
         except asyncio.CancelledError:

@@ -1,27 +1,28 @@
 """One due-time heap wakes thousands of pollers.
 
 A thousand idle tables with four shards each would mean four thousand timers in the event loop;
-here they share one. A poller asks ``wait(delay_s)`` for its next turn and then takes a ``slot``:
-slots bound how many polls are in flight, and are handed out in the order of due time, so no busy
-table can starve the others (DESIGN section 4, last bullet).
+here they share one. A poller asks for its next ``turn``, which comes with one of the slots that
+bound how many polls are in flight. Slots are handed out in the order of due time, so no busy table
+can starve the others (DESIGN section 4, last bullet).
+
+Polls are cheaper in company: one timer, one look at the sockets and often one answer's wake-up
+serve all that are due together. So longer waits end at multiples of a tick.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-import itertools
-import math
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from connectd.aio.clock import running_loop
 from connectd.aio.places import Places
 
-_TICK_S: Final = 0.01
-_TICK_FROM_S: Final = 0.1
-"""Longer waits end at multiples of a tick, so that those who come due together wake the loop once:
-a poll is cheaper in company. Nobody waits more than a tenth longer for it."""
+_TICKS: Final = ((2.0, 0.1), (1.0, 0.05), (0.1, 0.01))
+"""Waits of so many seconds or more end at the nearest multiple of a tick of so many seconds: a
+twentieth sooner or later at most."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class SchedulerStatistics:
     waiting: int
     in_flight: int
     in_flight_max: int
+
+
+_Turn: TypeAlias = tuple[asyncio.Future[None], bool]
+"""What is done when the time has come, and whether that takes a slot."""
 
 
 class Slot:
@@ -56,57 +61,62 @@ class PollScheduler:
 
     def __init__(self, *, in_flight_max: int = 64) -> None:
         self._slots = Places(in_flight_max)
-        self._heap: list[tuple[float, int, asyncio.Future[None]]] = []
-        self._order = itertools.count()
+        self._due: list[float] = []
+        """A heap; what is due then is in ``_turns``."""
+        self._turns: dict[float, list[_Turn]] = {}
         self._timer: asyncio.Handle | None = None
         self._timer_due_s = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._slot = Slot(self)
 
     def wait(self, delay_s: float) -> asyncio.Future[None]:
-        """To be awaited: done when the delay has passed, or cancelled before.
+        """To be awaited: done when the delay has passed, to a tick, or cancelled before."""
+        return self._turn(delay_s, needs_slot=False)
 
-        A wait of more than ``_TICK_FROM_S`` ends with the tick after that.
-        """
-        loop = running_loop(self._loop)
-        self._loop = loop
+    def turn(self, delay_s: float) -> Coroutine[None, None, None]:
+        """To be awaited: the delay has passed, to a tick, and a slot is held (``free_slot``)."""
+        return self._slots.taken_by(self._turn(delay_s, needs_slot=True))
+
+    def _turn(self, delay_s: float, *, needs_slot: bool) -> asyncio.Future[None]:
+        self._loop = loop = running_loop(self._loop)
         turn: asyncio.Future[None] = loop.create_future()
-        due = loop.time() + max(0.0, delay_s)
-        if delay_s >= _TICK_FROM_S:
-            due = math.ceil(due / _TICK_S) * _TICK_S
-        heapq.heappush(self._heap, (due, next(self._order), turn))
-        if self._timer is None or due < self._timer_due_s:
-            self._arm(loop, due)
+        due_s = loop.time() + max(0.0, delay_s)
+        for from_s, tick_s in _TICKS:
+            if delay_s >= from_s:
+                due_s = round(due_s / tick_s) * tick_s
+                break
+        turns = self._turns.get(due_s)
+        if turns is None:
+            turns = self._turns[due_s] = []
+            heapq.heappush(self._due, due_s)
+            if self._timer is None or due_s < self._timer_due_s:
+                self._arm(loop, due_s)
+        turns.append((turn, needs_slot))
         return turn
 
-    def _arm(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+    def _arm(self, loop: asyncio.AbstractEventLoop, due_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer_due_s = due
-        self._timer = loop.call_at(due, self._fire, loop)
+        self._timer_due_s = due_s
+        self._timer = loop.call_at(due_s, self._fire, loop)
 
     def _fire(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        now = loop.time()
-        heap = self._heap
-        while heap and (heap[0][0] <= now or heap[0][2].done()):
-            _, _, turn = heapq.heappop(heap)
-            if not turn.done():
-                turn.set_result(None)
-        if heap:
-            self._arm(loop, heap[0][0])
+        now_s = loop.time()
+        while self._due and self._due[0] <= now_s:
+            for turn, needs_slot in self._turns.pop(heapq.heappop(self._due)):
+                if turn.done():
+                    continue
+                if needs_slot:
+                    self._slots.line_up(turn)
+                else:
+                    turn.set_result(None)
+        if self._due:
+            self._arm(loop, self._due[0])
 
     def slot(self) -> Slot:
         """``async with`` it: holds one of the places for a call that is in flight."""
         return self._slot
-
-    def take_slot_at_once(self) -> bool:
-        """What ``slot`` does on entering where one is free; answered by one ``free_slot``.
-
-        For those who poll by the thousand: a context that is entered asynchronously costs more
-        than the comparison that it mostly is.
-        """
-        return self._slots.take_at_once()
 
     async def take_slot(self) -> None:
         """What ``slot`` does on entering; answered by one ``free_slot``."""
@@ -118,5 +128,5 @@ class PollScheduler:
 
     def statistics(self) -> SchedulerStatistics:
         """How full the scheduler is."""
-        waiting = sum(1 for _, _, turn in self._heap if not turn.done())
+        waiting = sum(not turn.done() for turns in self._turns.values() for turn, _ in turns)
         return SchedulerStatistics(waiting, self._slots.taken, self._slots.count)

@@ -17,10 +17,10 @@ time to time (field case O06), so that a restart can tell quiet from lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import orjson
 import structlog
@@ -37,6 +37,7 @@ from connectd.connectors.dynamodb.lineage import Windows
 from connectd.connectors.dynamodb.offsets import ShardPosition
 from connectd.connectors.dynamodb.payload import StreamPayload
 from connectd.connectors.dynamodb.plan import TablePlan
+from connectd.connectors.dynamodb.source_api import RawResponse
 from connectd.connectors.dynamodb.stored_table import shard_partition
 from connectd.connectors.dynamodb.table_scope import ShardProgress, TableScope, Unacked
 from connectd.connectors.dynamodb.tombstones import WithoutTombstones
@@ -167,9 +168,9 @@ class ShardReader:
 
     async def _read(self, wait_s: float) -> ReaderOutcome:
         while True:
-            await self._scope.scheduler.wait(wait_s)
+            read = self._read_behind if self._is_behind else self._read_at_tip
             try:
-                page = await self._read_page()
+                page = await read(wait_s)
             except IteratorExpiredError:
                 self._iterator = None
                 wait_s = 0.0
@@ -192,43 +193,57 @@ class ShardReader:
 
     # -- reading --------------------------------------------------------------------------------
 
-    async def _read_page(self) -> RecordsPage:
-        """One page, emitted."""
-        queue = self._scope.queue
-        if self._is_behind:
-            async with queue.place() as place:
-                page, found = await self._fetch()
-                if found is not None and len(found.payload) > 0:
-                    place.fill(found)
-                elif found is not None:
-                    queue.put(found)
-        else:
-            if not queue.has_room:
-                await queue.room()
-            page, found = await self._fetch()
-            if found is not None and self._is_page_full and len(found.payload) > 0:
-                queue.put_surprise(found)
-            elif found is not None:
-                queue.put_short(found)
-        # Back to the short lane only when nothing is left in the long one: it would be overtaken.
-        self._is_behind = self._is_page_full or (self._is_behind and bool(self._progress.unacked))
-        return page
-
-    async def _fetch(self) -> tuple[RecordsPage, RecordBatch | None]:
-        """A page, and what is to be emitted of it, if anything is."""
+    async def _read_at_tip(self, wait_s: float) -> RecordsPage:
+        """Wait, then read a page that is expected to be short, and emit it: an idle poll."""
         scope = self._scope
-        scheduler = scope.scheduler
-        if not scheduler.take_slot_at_once():
+        scheduler, queue = scope.scheduler, scope.queue
+        await scheduler.turn(wait_s)
+        if not queue.has_room:  # others may go on meanwhile
+            scheduler.free_slot()
+            await queue.room()
             await scheduler.take_slot()
         try:
-            if self._iterator is None:
-                self._iterator = await self._open()
-            response = await scope.api.streams.get_records(
-                self._iterator, self._settings.page_limit
-            )
+            response = await self._request()
         finally:
             scheduler.free_slot()
-        scope.time.observe(response.date_s)
+        page, found = self._digest(response)
+        if found is not None:
+            if self._is_page_full and len(found.payload) > 0:
+                queue.put_surprise(found)
+            else:
+                queue.put_short(found)
+        self._is_behind = self._is_page_full
+        return page
+
+    async def _read_behind(self, wait_s: float) -> RecordsPage:
+        """Wait, then read a page that may be full, into a place that is kept for it."""
+        scope = self._scope
+        await scope.scheduler.wait(wait_s)
+        async with scope.queue.place() as place:
+            async with scope.scheduler.slot():
+                response = await self._request()
+            page, found = self._digest(response)
+            if found is not None and len(found.payload) > 0:
+                place.fill(found)
+            elif found is not None:
+                scope.queue.put(found)
+        # Back to the short lane only when nothing is left in the long one: it would be overtaken.
+        self._is_behind = self._is_page_full or bool(self._progress.unacked)
+        return page
+
+    def _request(self) -> Coroutine[Any, Any, RawResponse]:
+        """The next page; what opens an iterator first costs a frame more."""
+        if self._iterator is None:
+            return self._open_and_request()
+        return self._scope.api.streams.get_records(self._iterator, self._settings.page_limit)
+
+    async def _open_and_request(self) -> RawResponse:
+        self._iterator = await self._open()
+        return await self._scope.api.streams.get_records(self._iterator, self._settings.page_limit)
+
+    def _digest(self, response: RawResponse) -> tuple[RecordsPage, RecordBatch | None]:
+        """A page, and what is to be emitted of it, if anything is."""
+        self._scope.time.observe(response.date_s)
         try:
             page = decode_records_page(response.body)
         except ConvertError as error:

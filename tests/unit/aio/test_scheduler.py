@@ -55,7 +55,8 @@ async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
                 await scheduler.wait(1.0)
     assert scheduler.statistics().waiting == 0
     await scheduler.wait(2.0)
-    assert len(scheduler._heap) == 0
+    assert not scheduler._due
+    assert not scheduler._turns
 
 
 @virtual
@@ -100,6 +101,85 @@ async def test_a_slot_is_given_back_by_a_failing_poll() -> None:
             raise ValueError("boom")
     async with scheduler.slot():
         assert scheduler.statistics().in_flight == 1
+
+
+@virtual
+async def test_a_turn_comes_with_a_slot_in_the_order_of_due_time() -> None:
+    scheduler = PollScheduler(in_flight_max=2)
+    log: list[tuple[float, int]] = []
+    loop = asyncio.get_running_loop()
+
+    async def poll(number: int, delay_s: float) -> None:
+        await scheduler.turn(delay_s)
+        log.append((round(loop.time(), 3), number))
+        assert scheduler.statistics().in_flight <= 2
+        await asyncio.sleep(1.0)
+        scheduler.free_slot()
+
+    jobs = JobGroup("test")
+    for number, delay_s in enumerate((10.3, 10.0, 10.0, 10.0, 10.1)):
+        jobs.spawn(str(number), poll(number, delay_s))
+    assert await jobs.join(deadline_s=20.0)
+    assert log == [(10.0, 1), (10.0, 2), (11.0, 3), (11.0, 4), (12.0, 0)]
+    assert scheduler.statistics().in_flight == 0
+
+
+@virtual
+@pytest.mark.parametrize("is_over", ["waiting", "in line", "just given one"])
+async def test_a_turn_that_is_cancelled_holds_no_slot(is_over: str) -> None:
+    scheduler = PollScheduler(in_flight_max=1)
+    jobs = JobGroup("test")
+    await scheduler.turn(0.0)
+    jobs.spawn("cancelled", scheduler.turn(1.0))
+    jobs.spawn("next", scheduler.turn(2.0))
+    await asyncio.sleep(0.5 if is_over == "waiting" else 1.5)
+    if is_over == "just given one":
+        scheduler.free_slot()
+    jobs.cancel_soon("cancelled")
+    if is_over != "just given one":
+        scheduler.free_slot()
+    assert await jobs.join(deadline_s=5.0), "the next one has it"
+    assert scheduler.statistics().in_flight == 1
+    scheduler.free_slot()
+    assert scheduler.statistics().in_flight == 0
+
+
+@virtual
+@pytest.mark.parametrize(
+    ("delay_s", "tick_s"), [(0.05, 0.0), (0.1, 0.01), (0.99, 0.01), (1.0, 0.05), (5.0, 0.1)]
+)
+async def test_long_waits_end_together_and_nearly_when_they_should(
+    delay_s: float, tick_s: float
+) -> None:
+    scheduler = PollScheduler()
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(0.123456)
+    began_s = loop.time()
+    ends_s = set[float]()
+
+    async def wait(number: int) -> None:
+        await asyncio.sleep(number * tick_s / 100)
+        await scheduler.wait(delay_s)
+        ends_s.add(loop.time())
+
+    await asyncio.gather(*map(wait, range(10)))
+    assert len(ends_s) <= 2
+    for end_s in ends_s:
+        assert end_s - began_s == pytest.approx(delay_s, rel=0.0501, abs=tick_s / 10)
+        if tick_s:
+            assert end_s / tick_s == pytest.approx(round(end_s / tick_s), abs=1e-6)
+
+
+@virtual
+async def test_a_poller_keeps_its_interval() -> None:
+    """However long its polls take: what is due a little after a tick is not a tick late."""
+    scheduler = PollScheduler()
+    began_s = asyncio.get_running_loop().time()
+    for _ in range(100):
+        await scheduler.wait(1.0)
+        await asyncio.sleep(0.004)
+    taken_s = asyncio.get_running_loop().time() - began_s
+    assert taken_s == pytest.approx(100.0, abs=1.0)
 
 
 @virtual
