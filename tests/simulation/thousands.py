@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import random
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,10 @@ class LimitedAccount(Account):
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self.latency_s = LATENCY_S
+        self.read_latency_s = (LATENCY_S, LATENCY_S)
+        """From and to. As a rule of real services no two answers take the same time; those that do
+        let the shards march in step, and then a shuffle of equals decides who waits a round."""
+        self._random = random.Random(7)
         self.throttled = 0
         self.in_flight = self.in_flight_max = 0
         self.listed_tables: list[str] = []
@@ -63,6 +68,7 @@ class LimitedAccount(Account):
     async def get_records(self, iterator: str, limit: int) -> RawResponse:
         self.in_flight += 1
         self.in_flight_max = max(self.in_flight_max, self.in_flight)
+        self.latency_s = self._random.uniform(*self.read_latency_s)
         try:
             return await super().get_records(iterator, limit)
         finally:
