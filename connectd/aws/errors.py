@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import ssl
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import aiohttp
 import botocore.exceptions as boto
@@ -42,7 +42,7 @@ from connectd.errors import (
 _MESSAGE_CHARS_MAX = 600
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """What was being done: ``action`` as IAM names it, ``resource`` for human eyes.
 
     Begins every message: "dynamodb:Scan on table orders: ...".

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Final, cast
 
 import httptools
+import msgspec
 
 BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 """A page holds 1 MB of item data. Names of types, quotes and escapes blow that up to about 9 MB
@@ -45,16 +46,13 @@ class NotHttpError(ConnectionError):
     """What came is not an answer that we read."""
 
 
-class WireAnswer:
+class WireAnswer(msgspec.Struct, frozen=True, gc=False):
     """Status, body, and the headers that matter, as they came."""
 
-    __slots__ = ("body", "crc32", "date", "status")
-
-    def __init__(self, status: int, body: bytes, crc32: bytes | None, date: bytes | None) -> None:
-        self.status = status
-        self.body = body
-        self.crc32 = crc32
-        self.date = date
+    status: int
+    body: bytes
+    crc32: bytes | None
+    date: bytes | None
 
 
 class HttpConnection(asyncio.Protocol):

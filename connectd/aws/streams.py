@@ -187,14 +187,12 @@ def parse_shard(listed: ShardTypeDef) -> Shard:
     )
 
 
-class _ReadCall(Call):
+class _ReadCall(Call, frozen=True, gc=False):
     """A call whose resource is an iterator, which is opaque and long.
 
     At the head of one from AWS is the stream's ARN, which people get to see; it is looked for when
     there is something to tell, since thousands of calls a second have nothing.
     """
-
-    __slots__ = ()
 
     def __str__(self) -> str:
         head, bar, _ = self.resource.partition("|")

@@ -19,10 +19,11 @@ import zlib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
+import msgspec
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 from yarl import URL
@@ -45,7 +46,7 @@ _CONNECTION_LOST = (
 )
 
 
-class RawResponse(NamedTuple):
+class RawResponse(msgspec.Struct, frozen=True, gc=False):
     """A successful answer: the body as it came, and the server's clock in epoch seconds.
 
     ``date_s`` is None when the Date header is missing or unreadable. Rules about the age of
@@ -56,7 +57,7 @@ class RawResponse(NamedTuple):
     date_s: float | None
 
 
-class HttpAnswer(NamedTuple):
+class HttpAnswer(msgspec.Struct, frozen=True, gc=False):
     """Any answer, whatever its status."""
 
     status: int

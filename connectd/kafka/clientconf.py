@@ -132,7 +132,7 @@ def consumer_conf(settings: Settings, *, client_id: str) -> Conf:
         **_SILENCE,
         "client.id": client_id,
         "group.id": client_id,  # librdkafka wants one; no group is ever joined
-        "fetch.wait.max.ms": "100",  # how late the end of a partition is told
+        "fetch.wait.max.ms": "250",  # how late the end is told; an idle log asks as often
         "isolation.level": "read_uncommitted",  # Java's default, not librdkafka's
         **translate(settings, ClientKind.CONSUMER),
         "enable.auto.commit": "false",

@@ -115,21 +115,16 @@ class StreamRecord(msgspec.Struct, gc=False):
         return _json_or_none(self.user_identity_json)
 
 
-class _RecordsBody(msgspec.Struct, rename="pascal"):
-    records: list[StreamRecord]
-    next_shard_iterator: str | None = None
-
-
 class RecordsPage(msgspec.Struct, frozen=True):
     """One answer of GetRecords; ``next_iterator`` is None at the end of a closed shard."""
 
-    records: list[StreamRecord]
-    next_iterator: str | None
+    records: list[StreamRecord] = msgspec.field(name="Records")
+    next_iterator: str | None = msgspec.field(name="NextShardIterator", default=None)
 
 
 _scan_decoder = msgspec.json.Decoder(_ScanBody)
 _item_decoder = msgspec.json.Decoder(_ItemBody)
-_records_decoder = msgspec.json.Decoder(_RecordsBody)
+_records_decoder = msgspec.json.Decoder(RecordsPage)
 
 
 def decode_scan_page(body: bytes, tier: Tier | None = None) -> ScanPage:
@@ -192,10 +187,9 @@ def decode_records_page(body: bytes) -> RecordsPage:
         ConvertError: the body is not a GetRecords response. Images are not looked into.
     """
     try:
-        page = _records_decoder.decode(body)
+        return _records_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         _refuse("GetRecords", body, error)
-    return RecordsPage(page.records, page.next_shard_iterator)
 
 
 def _json_or_none(raw: Raw) -> bytes | None:

@@ -137,7 +137,7 @@ class ShardReader:
         self._is_page_full = False
         self._is_behind = False  # a full page will tell
         self._empty_pages = self._trims = self._failures = 0
-        self._emitted_s = scope.clock.monotonic()
+        self._emitted_s = self._read_s = scope.clock.monotonic()
         # Nothing is known of it: thousands that begin together must not all be in a hurry.
         self._quiet_since_s = self._emitted_s - _QUIET_AT_FIRST_S
         self._progress = ShardProgress(started_s=self._emitted_s)
@@ -273,8 +273,8 @@ class ShardReader:
         self._trims = self._failures = 0
         self._scope.clear_trouble(self._what)
         self.has_read = True
-        self._progress.last_read_s = self._scope.clock.monotonic()
-        self._scope.progress.last_read_s = self._progress.last_read_s
+        self._read_s = self._scope.clock.monotonic()
+        self._progress.last_read_s = self._scope.progress.last_read_s = self._read_s
         if page.records:
             self._empty_pages = 0
             self._progress.behind_s = self._age_s(page.records[-1])
@@ -291,11 +291,11 @@ class ShardReader:
     def _pause_after(self, page: RecordsPage) -> float:
         interval_s = self._settings.poll_interval_s
         if page.records:
-            self._quiet_since_s = self._scope.clock.monotonic()
+            self._quiet_since_s = self._read_s
             return 0.0 if self._is_page_full or self.is_closed else interval_s
         if self.is_closed:
             return interval_s
-        quiet_s = self._scope.clock.monotonic() - self._quiet_since_s
+        quiet_s = self._read_s - self._quiet_since_s
         return max(interval_s, min(quiet_s * QUIET_SHARE, self._settings.poll_interval_max_s))
 
     def _on_trimmed(self, error: TrimmedDataError) -> Gap | None:
@@ -341,7 +341,7 @@ class ShardReader:
             return False  # the position under way is as good
         if not self._is_durable:
             return True
-        is_due = self._scope.clock.monotonic() - self._emitted_s >= self._settings.heartbeat_s
+        is_due = self._read_s - self._emitted_s >= self._settings.heartbeat_s
         return is_due and self._empty_pages >= TIP_PAGES
 
     def _emission(
