@@ -31,7 +31,7 @@ from confluent_kafka.cimpl import NewTopic
 from benchmarks.fleet import Fleet, is_followed
 from benchmarks.pulses import Pulses
 from benchmarks.rest_rig import Latencies, quantile
-from benchmarks.rig import Rig, cpu_s, machine, peak_rss_mib, rig, say, versions
+from benchmarks.rig import Rig, core_wait_s, cpu_s, machine, peak_rss_mib, rig, say, versions
 from tests.harness.processes import HarnessError
 from tests.harness.worker import WorkerProcess
 
@@ -138,6 +138,7 @@ def _measure(
     for table in busy:
         fleet.control.bulk_stream(table=table, count=records, item_bytes=400)
     used_s, began_s, began = cpu_s(worker.pid), time.monotonic(), time.time()
+    waited_s = core_wait_s(worker.pid)
     asker.start()
     ends = Ends(parts.broker.bootstrap, [f"{fleet.topic_prefix}{table}" for table in busy])
     while (sent := ends.records()) < records * BUSY_TABLES:
@@ -146,6 +147,7 @@ def _measure(
         time.sleep(LOOK_S)
     busy_until, busy_s = time.time(), time.monotonic() - began_s
     used_s = cpu_s(worker.pid) - used_s
+    waited_s = core_wait_s(worker.pid) - waited_s
     pulses = Pulses.of(worker).since(before)
     probes.ended.set()
     writer.join()
@@ -170,6 +172,7 @@ def _measure(
         },
         "health": health.summary_ms(),
         "loop_late_share": pulses.late_share,
+        "loop_core_wait_share": round(waited_s / busy_s, 3),
         "peak_rss_mib": round(peak_rss_mib(worker.pid), 1),
         "versions": versions(),
         "machine": machine(),

@@ -57,6 +57,11 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def core_wait_s(pid: int) -> float:
+    """How long the main thread, whose is the event loop, was ready to run and had no core."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1]) / 1e9
+
+
 def peak_rss_mib(pid: int) -> float:
     """High-water mark of a process's resident memory."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

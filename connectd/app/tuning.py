@@ -32,9 +32,9 @@ SINGLE_BYTES: Final = 8 << 20
 TURN_S: Final = 0.001
 """How long a thread may have the interpreter while others wait for it."""
 
-NEW_OBJECTS: Final = 50_000
+NEW_OBJECTS: Final = 25_000
 """A collection begins when so many more containers were made than have died (700 by default). More
-than the polls of a tick are made of, and ten megabytes at most where they are parts of cycles."""
+than the polls of a tick are made of, and some megabytes where they are the parts of cycles."""
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
