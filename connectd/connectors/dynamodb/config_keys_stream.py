@@ -76,8 +76,8 @@ STREAM_KEYS: Final = (
     ConfigKey(
         "stream.poll.interval.max.ms",
         _LONG,
-        "Longest wait between two reads of a shard without new records; the wait is a tenth of the "
-        "time since the last ones, up to this.",
+        "Longest wait between two reads of a shard without new records; the wait is a twelfth of "
+        "the time since the last ones, up to this.",
         _LOW,
         5_000,
         "Stream",

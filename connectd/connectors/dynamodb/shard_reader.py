@@ -60,7 +60,7 @@ TIP_PAGES: Final = 10
 _TRIMS_MAX: Final = 5
 """Refusals in a row, each at the horizon, that are put down to trimming that is under way."""
 
-QUIET_SHARE: Final = 0.1
+QUIET_SHARE: Final = 1 / 12
 """A shard without new records is read again after this share of the time since the last ones: what
 comes once a second is seen at the shortest interval, what comes once an hour costs little."""
 

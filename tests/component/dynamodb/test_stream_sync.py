@@ -442,7 +442,7 @@ async def test_an_idle_table_is_polled_slowly_and_a_busy_one_at_once() -> None:
 
 @virtual
 async def test_a_table_that_changes_now_and_then_is_read_all_the_more_often() -> None:
-    """After a tenth of its quiet time: one change in two seconds is never waited for for long."""
+    """After a twelfth of its quiet time: one change in two seconds is never waited for for long."""
     _, table, rig = await in_sync()
     await rig.sleep(60)
     for number in range(20):
