@@ -74,7 +74,10 @@ class PollScheduler:
         return self._turn(delay_s, needs_slot=False)
 
     def turn(self, delay_s: float) -> Coroutine[None, None, None]:
-        """To be awaited: the delay has passed, to a tick, and a slot is held (``free_slot``)."""
+        """The delay has passed, to a tick, and a slot is held (``free_slot``).
+
+        To be awaited where it is called: the place in line is there before the wait begins.
+        """
         return self._slots.taken_by(self._turn(delay_s, needs_slot=True))
 
     def _turn(self, delay_s: float, *, needs_slot: bool) -> asyncio.Future[None]:

@@ -51,8 +51,15 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     action: str
     resource: str
 
+    @property
+    def shown(self) -> str:
+        """What of the resource is for human eyes: all of it."""
+        return self.resource
+
     def __str__(self) -> str:
-        return f"{self.action} on {self.resource}"
+        return f"{self.action} on {self.shown}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +249,8 @@ def _grant_advice(message: str, call: Call) -> str:
     action = _DENIED_ACTION.search(message)
     resource = _DENIED_RESOURCE.search(message)
     wanted = action["action"] if action else call.action
-    tried = _ARN.search(call.resource)  # policies name resources by ARN, whatever was asked of it
-    where = resource["resource"] if resource else tried[0] if tried else call.resource
+    tried = _ARN.search(call.shown)  # policies name resources by ARN, whatever was asked of it
+    where = resource["resource"] if resource else tried[0] if tried else call.shown
     return f"allow the action {wanted} on {where} to these credentials"
 
 

@@ -143,9 +143,9 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._is_usable = False
-        if exc is None and self._has_head and not self._is_framed:
-            self._finish()  # the end of the connection is the end of the body
+        was_usable, self._is_usable = self._is_usable, False
+        if exc is None and was_usable and self._has_head and not self._is_framed:
+            self._finish()  # the end of the connection is the end of the body, unless we ended it
         else:
             self._fail(
                 ConnectionLostError(

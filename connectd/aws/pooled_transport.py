@@ -121,6 +121,8 @@ class PooledTransport:
         self._is_open = False
         if self._watcher is not None:
             self._watcher.cancel()
+            self._watcher = None
+            self._watch_at_s = math.inf
         for connection in list(self._connections):
             connection.abort()
         self._origins.clear()
@@ -140,6 +142,9 @@ class PooledTransport:
         while True:
             if connection is None:
                 connection = await self._connect(origin, give_up_s)
+            if not self._is_open:
+                connection.abort()
+                raise ConnectionError("the transport was closed")
             if give_up_s < self._watch_at_s:
                 self._watch(give_up_s)
             try:
@@ -203,6 +208,8 @@ class PooledTransport:
         Raises:
             OSError: the last reason why none could be made; TimeoutError: it took too long.
         """
+        if not self._is_open:
+            raise ConnectionError("the transport was closed")
         self._make_room()
         loop = self._loop
         timeout_s = min(self._settings.connect_timeout_s, give_up_s - loop.time())

@@ -194,7 +194,9 @@ class _ReadCall(Call, frozen=True, gc=False):
     there is something to tell, since thousands of calls a second have nothing.
     """
 
-    def __str__(self) -> str:
+    @property
+    def shown(self) -> str:
+        """The stream of the iterator, as far as that can be told."""
         head, bar, _ = self.resource.partition("|")
         stream = f"stream {head}" if bar and head.startswith("arn:") else "a stream"
-        return f"{self.action} on iterator of {stream}"
+        return f"iterator of {stream}"

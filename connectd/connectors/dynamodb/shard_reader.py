@@ -17,6 +17,7 @@ time to time (field case O06), so that a restart can tell quiet from lost.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -135,12 +136,15 @@ class ShardReader:
         self._drop_until_ms = self._drop_bound()
         self._from_horizon = False
         self._is_page_full = False
-        self._is_behind = False  # a full page will tell
         self._empty_pages = self._trims = self._failures = 0
         self._emitted_s = self._read_s = scope.clock.monotonic()
         # Nothing is known of it: thousands that begin together must not all be in a hurry.
         self._quiet_since_s = self._emitted_s - _QUIET_AT_FIRST_S
-        self._progress = ShardProgress(started_s=self._emitted_s)
+        unacked = scope.progress.unacked.setdefault(position.shard_id, deque())
+        self._progress = ShardProgress(started_s=self._emitted_s, unacked=unacked)
+        # The reader before may have left pages in the long lane, which the short one overtakes.
+        # Else a full page will tell.
+        self._is_behind = bool(unacked)
         self.has_read = False
 
     @property
@@ -164,6 +168,8 @@ class ShardReader:
             return await self._read(wait_s)
         finally:
             shards.pop(self.position.shard_id, None)
+            if not self._progress.unacked:
+                self._scope.progress.unacked.pop(self.position.shard_id, None)
             self._scope.progress.troubles.pop(self._what, None)
 
     async def _read(self, wait_s: float) -> ReaderOutcome:

@@ -121,6 +121,8 @@ class TableProgress:
     records_sent: int = 0
     records_skipped: int = 0
     shards: dict[str, ShardProgress] = field(default_factory=dict)
+    unacked: dict[str, deque[Unacked]] = field(default_factory=dict)
+    """Pages under way by shard, oldest first: a reader inherits those of the one before it."""
     shards_waiting: int = 0
     shards_closed: int = 0
     gaps: int = 0

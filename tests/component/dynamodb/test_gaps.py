@@ -452,6 +452,33 @@ async def test_a_shard_that_is_denied_although_it_is_listed_is_tried_again() -> 
 
 
 @virtual
+async def test_changes_keep_their_order_when_a_shard_is_denied_while_pages_wait_for_kafka() -> None:
+    account, table, rig = await stopped_rig()
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.sleep(5)
+    rig.acks_held = True
+    for value in range(1, 15_001):  # more pages than Kafka is given at once
+        table.put("k", value)
+    await rig.sleep(20)
+    refusals = iter([StreamGoneError("shard not found")])
+    account.refuse = lambda operation, subject: (
+        next(refusals, None) if operation == "GetRecords" else None
+    )
+    await rig.sleep(20)
+    assert next(refusals, None) is None, "the shard has another reader"
+    table.put("k", 99_999)
+    await rig.sleep(20)
+    rig.acks_held = False
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    values = [sent.value or 0 for sent in rig.log if sent.key == "k"]
+    assert values == sorted(values)
+    assert rig.task is not None
+    assert not any(rig.task._progress["orders"].unacked.values())
+    await rig.stop()
+
+
+@virtual
 async def test_a_shard_trimmed_away_behind_a_fresh_position_loses_nothing() -> None:
     _, table, rig = await stopped_rig()
     assert table.stream is not None

@@ -6,10 +6,12 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from unittest import mock
 
 import pytest
 
 from connectd.aws import pooled_transport
+from connectd.aws.http_connection import ConnectionLostError, HttpConnection
 from connectd.aws.pooled_transport import PooledTransport
 from connectd.aws.transport import HttpAnswer, TransportSettings, tls_context
 from connectd.errors import TransientNetworkError
@@ -290,5 +292,78 @@ def test_a_server_at_the_second_address_of_a_name_is_found(
             answer = await post(transport, f"http://dynamodb.test:{port}")
             assert answer.body == b"found"
             assert server.requests[0].headers["host"] == f"dynamodb.test:{port}"
+
+    asyncio.run(scenario())
+
+
+def silent(asked: asyncio.Event) -> Handler:
+    """Takes requests and never answers."""
+
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
+        asked.set()
+        await asyncio.Event().wait()
+        return None
+
+    return handler
+
+
+@pytest.mark.parametrize("connections_max", [1, 4])
+def test_requests_that_wait_when_the_pool_is_closed_fail_and_are_not_sent(
+    connections_max: int,
+) -> None:
+    """Whether they are in line for a place or on their way to a connection."""
+
+    async def scenario() -> int:
+        asked = asyncio.Event()
+        async with (
+            LoopbackServer(silent(asked)) as server,
+            opened(connections_max=connections_max) as pool,
+        ):
+            first = asyncio.create_task(post(pool, server.url))
+            await asked.wait()
+            second = asyncio.create_task(post(pool, server.url))
+            await asyncio.sleep(0)
+            await pool.close()
+            for each in (first, second):
+                with pytest.raises(TransientNetworkError):
+                    await asyncio.wait_for(each, 5)
+            assert pool.connections == 0
+            return len(server.requests)
+
+    assert asyncio.run(scenario()) == 1
+
+
+def test_deadlines_hold_after_the_pool_was_opened_again() -> None:
+    async def scenario() -> None:
+        asked = asyncio.Event()
+        async with LoopbackServer(silent(asked)) as server, opened() as pool:
+            first = asyncio.create_task(post(pool, server.url, deadline_s=0.05))
+            await asked.wait()
+            await pool.close()
+            await asyncio.wait([first])
+            assert isinstance(first.exception(), TransientNetworkError)
+            await pool.open()
+            with pytest.raises(TransientNetworkError, match="within"):
+                await asyncio.wait_for(post(pool, server.url, deadline_s=0.1), 5)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_only_the_server_ends_an_answer_by_ending_the_connection(is_ours: bool) -> None:
+    """Without a length, the end of the connection is the end of the body."""
+
+    async def scenario() -> None:
+        connection = HttpConnection(lambda _: None, asyncio.get_running_loop())
+        connection.connection_made(mock.create_autospec(asyncio.Transport, instance=True))
+        answer = connection.exchange(b"request", give_up_s=1.0)
+        connection.data_received(b'HTTP/1.1 200 OK\r\n\r\n{"half')
+        if is_ours:
+            connection.abort()
+        connection.connection_lost(None)
+        if is_ours:
+            assert isinstance(answer.exception(), ConnectionLostError)
+        else:
+            assert answer.result().body == b'{"half'
 
     asyncio.run(scenario())

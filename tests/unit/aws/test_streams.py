@@ -12,6 +12,7 @@ from connectd.aws.rate import TokenBucket
 from connectd.aws.streams import Shard, StreamsClient
 from connectd.aws.transport import HttpAnswer
 from connectd.errors import (
+    AccessDeniedError,
     InvariantError,
     IteratorExpiredError,
     StreamGoneError,
@@ -228,4 +229,12 @@ def test_an_expired_iterator_names_its_stream_and_not_itself(iterator: str, name
     with pytest.raises(IteratorExpiredError) as caught:
         asyncio.run(client.get_records(iterator, 10))
     assert f"dynamodb:GetRecords on {named}: " in str(caught.value)
+    assert "opaque" not in str(caught.value)
+
+
+def test_a_read_that_is_denied_names_the_stream_and_not_the_iterator() -> None:
+    client = client_of(None, ScriptedTransport(fault(400, "AccessDeniedException")))
+    with pytest.raises(AccessDeniedError) as caught:
+        asyncio.run(client.get_records(f"{ARN}|1|AAAAopaque", 10))
+    assert f"allow the action dynamodb:GetRecords on {ARN} to these" in str(caught.value)
     assert "opaque" not in str(caught.value)

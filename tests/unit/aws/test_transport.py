@@ -168,6 +168,24 @@ def test_a_damaged_body_is_refused() -> None:
     failing(replying(reply), said="crc32 of 12 bytes")
 
 
+def test_white_space_behind_a_header_is_not_part_of_it() -> None:
+    headers = {"x-amz-crc32": f"{zlib.crc32(b'{}')} ", "Date": "Wed, 01 May 2024 10:00:00 GMT "}
+
+    async def use(transport: Transport, server: LoopbackServer) -> None:
+        assert await post(transport, server.url) == HttpAnswer(200, b"{}", 1_714_557_600.0)
+
+    against(replying(Reply(b"{}", headers=headers)), use)
+
+
+@pytest.mark.parametrize("year", ["99999999999999999999", "nought", "-1"])
+def test_a_date_that_is_none_is_none(year: str) -> None:
+    async def use(transport: Transport, server: LoopbackServer) -> None:
+        assert (await post(transport, server.url)).date_s is None
+
+    date = f"Mon, 01 Jan {year} 00:00:00 GMT"
+    against(replying(Reply(b"{}", headers={"Date": date})), use)
+
+
 def test_an_unreadable_checksum_is_refused() -> None:
     failing(replying(Reply(headers={"x-amz-crc32": "soup"})), said="the server says soup")
 
