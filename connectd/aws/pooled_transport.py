@@ -47,13 +47,17 @@ _ORIGINS_MAX: Final = 64
 
 @dataclass
 class _Origin:
-    """One server: where it is, how requests to it begin, and its idle connections, newest last."""
+    """One server: where it is, how requests to it begin, and its idle connections, newest last.
+
+    One that is not known any more takes no connections back: nobody would find them.
+    """
 
     host: str
     port: int
     is_tls: bool
     request_line: bytes
     is_proxied: bool
+    is_known: bool = True
     idle: list[HttpConnection] = field(default_factory=list)
 
 
@@ -68,6 +72,7 @@ class PooledTransport:
         self._places = Places(settings.connections_max)
         self._origins: dict[str, _Origin] = {}
         self._connections: set[HttpConnection] = set()
+        self._connecting = 0
         self._is_open = False
         self._watcher: asyncio.TimerHandle | None = None
         self._watch_at_s = math.inf
@@ -125,7 +130,7 @@ class PooledTransport:
             self._watch_at_s = math.inf
         for connection in list(self._connections):
             connection.abort()
-        self._origins.clear()
+        self._forget_origins()
         await self._proxied.close()
         await asyncio.sleep(0)  # aborted connections close their sockets in the next turn
 
@@ -159,7 +164,7 @@ class PooledTransport:
                 connection.abort()
                 raise
             else:
-                if connection.is_usable and self._is_open:
+                if connection.is_usable and origin.is_known:
                     origin.idle.append(connection)
                 else:
                     connection.abort()
@@ -214,6 +219,7 @@ class PooledTransport:
         loop = self._loop
         timeout_s = min(self._settings.connect_timeout_s, give_up_s - loop.time())
         where = f"{origin.host}:{origin.port}"
+        self._connecting += 1
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._connect_to_any(origin, timeout_s)
@@ -227,6 +233,8 @@ class PooledTransport:
             ) from error
         except OSError as error:
             raise ConnectionError(f"Cannot connect to {where}: {error}") from error
+        finally:
+            self._connecting -= 1
 
     async def _connect_to_any(self, origin: _Origin, timeout_s: float) -> HttpConnection:
         loop = self._loop
@@ -254,8 +262,8 @@ class PooledTransport:
         raise failure or ConnectionError("its name has no address")
 
     def _make_room(self) -> None:
-        """Close an idle connection if as many are open as may be; there is one then."""
-        if len(self._connections) < self._settings.connections_max:
+        """Close an idle connection if as many are open, or about to be, as may be."""
+        if len(self._connections) + self._connecting < self._settings.connections_max:
             return
         for origin in self._origins.values():
             if origin.idle:
@@ -268,12 +276,16 @@ class PooledTransport:
             with contextlib.suppress(ValueError):
                 origin.idle.remove(connection)
 
+    def _forget_origins(self) -> None:
+        for origin in self._origins.values():
+            origin.is_known = False
+            for connection in origin.idle:
+                connection.abort()
+        self._origins.clear()
+
     def _origin(self, url: str) -> _Origin:
         if len(self._origins) >= _ORIGINS_MAX:
-            for old in self._origins.values():
-                for connection in old.idle:
-                    connection.abort()
-            self._origins.clear()
+            self._forget_origins()
         parts = urlsplit(url)
         host = parts.hostname or ""
         is_tls = parts.scheme == "https"

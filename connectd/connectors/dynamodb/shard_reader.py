@@ -204,7 +204,7 @@ class ShardReader:
         scope = self._scope
         scheduler, queue = scope.scheduler, scope.queue
         await scheduler.turn(wait_s)
-        if not queue.has_room:  # others may go on meanwhile
+        while not queue.has_room:  # others may go on meanwhile, and may fill it again
             scheduler.free_slot()
             await queue.room()
             await scheduler.take_slot()

@@ -255,6 +255,27 @@ async def test_s13_many_shards_and_a_slow_producer_stay_within_the_buffer() -> N
 
 
 @virtual
+async def test_s13_a_turn_of_a_slow_producer_lets_no_more_pages_in_than_there_is_room_for() -> None:
+    """S13: of 500 shards with a few changes each, all of which wait for room at once."""
+    _, table, rig = await in_sync({"task.buffer.pages": "8"}, shards=500)
+    rig.is_paused = True
+    for number in range(5000):
+        table.put(f"k{number}", number)
+    await asyncio.sleep(600)
+    assert rig.task is not None
+    queue = rig.task._queue
+    assert queue is not None
+    for _ in range(3):
+        assert 8 <= queue.statistics().emissions <= 8 + 64, "and polls that were in flight"
+        for emission in await rig.task.poll():
+            rig._take(emission)
+        await asyncio.sleep(60)
+    rig.is_paused = False
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    await rig.stop()
+
+
+@virtual
 async def test_s14_throttled_reads_back_off() -> None:
     """S14: three readers on a shard: throttling slows this one down, no more."""
     account, table, rig = await in_sync()

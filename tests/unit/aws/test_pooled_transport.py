@@ -260,6 +260,55 @@ def test_idle_connections_of_one_server_make_room_for_another() -> None:
     asyncio.run(scenario())
 
 
+def test_connections_that_are_being_made_are_counted_too() -> None:
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
+        return Reply()
+
+    async def scenario() -> None:
+        async with (
+            LoopbackServer(handler) as one,
+            LoopbackServer(handler) as other,
+            opened(connections_max=4) as transport,
+        ):
+            await asyncio.gather(*(post(transport, one.url) for _ in range(3)))
+            await asyncio.gather(*(post(transport, other.url) for _ in range(4)))
+            await asyncio.sleep(0)
+            assert transport.connections <= 4
+
+    asyncio.run(scenario())
+
+
+def test_connections_of_servers_that_are_forgotten_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pooled_transport, "_ORIGINS_MAX", 1)
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
+        asked.set()
+        await answers.wait()
+        return Reply()
+
+    async def quick(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
+        return Reply()
+
+    async def scenario() -> None:
+        async with (
+            LoopbackServer(slow) as one,
+            LoopbackServer(quick) as other,
+            opened() as transport,
+        ):
+            in_flight = asyncio.create_task(post(transport, one.url))
+            await asked.wait()
+            await post(transport, other.url)
+            answers.set()
+            await in_flight
+            await asyncio.sleep(0)
+            assert transport.connections == 1, "that to the server asked last"
+
+    asyncio.run(scenario())
+
+
 def test_a_wait_for_a_place_ends_at_the_deadline() -> None:
     async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
         await asyncio.Event().wait()
