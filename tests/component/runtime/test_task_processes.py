@@ -509,7 +509,7 @@ async def test_rows_of_a_process_that_is_not_heard_of_grow_older_and_say_why() -
         assert "process 0 of the worker is lost (it was ended by SIGKILL)" in str(lost["reason"])
         assert {name: lost[name] for name in fresh} == fresh
         processes.refuses = False
-        await plane.settle(10.0)
+        await plane.settle(120.0)  # longer than the longest wait for the next start
         assert await row() == fresh
 
 
