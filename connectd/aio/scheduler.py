@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -73,12 +72,9 @@ class PollScheduler:
         """To be awaited: done when the delay has passed, to a tick, or cancelled before."""
         return self._turn(delay_s, needs_slot=False)
 
-    def turn(self, delay_s: float) -> Coroutine[None, None, None]:
-        """The delay has passed, to a tick, and a slot is held (``free_slot``).
-
-        To be awaited where it is called: the place in line is there before the wait begins.
-        """
-        return self._slots.taken_by(self._turn(delay_s, needs_slot=True))
+    async def turn(self, delay_s: float) -> None:
+        """Wait for the delay, to a tick, and for a slot; it is held then (``free_slot``)."""
+        await self._slots.taken_by(self._turn(delay_s, needs_slot=True))
 
     def _turn(self, delay_s: float, *, needs_slot: bool) -> asyncio.Future[None]:
         self._loop = loop = running_loop(self._loop)

@@ -162,11 +162,11 @@ class HttpConnection(asyncio.Protocol):
         known = name.lower()
         if known not in _HEADERS_THAT_MATTER:
             return
-        match known:
+        match known:  # the parser leaves white space behind a value
             case b"x-amz-crc32":
-                self._crc32 = value
+                self._crc32 = value.rstrip()
             case b"date":
-                self._date = value
+                self._date = value.rstrip()
             case _:
                 self._is_framed = True
 

@@ -72,7 +72,6 @@ class PooledTransport:
         self._places = Places(settings.connections_max)
         self._origins: dict[str, _Origin] = {}
         self._connections: set[HttpConnection] = set()
-        self._connecting = 0
         self._is_open = False
         self._watcher: asyncio.TimerHandle | None = None
         self._watch_at_s = math.inf
@@ -147,9 +146,6 @@ class PooledTransport:
         while True:
             if connection is None:
                 connection = await self._connect(origin, give_up_s)
-            if not self._is_open:
-                connection.abort()
-                raise ConnectionError("the transport was closed")
             if give_up_s < self._watch_at_s:
                 self._watch(give_up_s)
             try:
@@ -208,21 +204,19 @@ class PooledTransport:
         return None
 
     async def _connect(self, origin: _Origin, give_up_s: float) -> HttpConnection:
-        """A new connection.
+        """A new connection; none once the transport was closed.
 
         Raises:
             OSError: the last reason why none could be made; TimeoutError: it took too long.
         """
-        if not self._is_open:
-            raise ConnectionError("the transport was closed")
+        self._demand_open()
         self._make_room()
         loop = self._loop
         timeout_s = min(self._settings.connect_timeout_s, give_up_s - loop.time())
         where = f"{origin.host}:{origin.port}"
-        self._connecting += 1
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._connect_to_any(origin, timeout_s)
+                connection = await self._connect_to_any(origin, timeout_s)
         except ssl.SSLCertVerificationError:
             raise
         except TimeoutError as error:
@@ -233,8 +227,14 @@ class PooledTransport:
             ) from error
         except OSError as error:
             raise ConnectionError(f"Cannot connect to {where}: {error}") from error
-        finally:
-            self._connecting -= 1
+        if not self._is_open:
+            connection.abort()
+        self._demand_open()
+        return connection
+
+    def _demand_open(self) -> None:
+        if not self._is_open:
+            raise ConnectionError("the transport was closed")
 
     async def _connect_to_any(self, origin: _Origin, timeout_s: float) -> HttpConnection:
         loop = self._loop
@@ -262,8 +262,12 @@ class PooledTransport:
         raise failure or ConnectionError("its name has no address")
 
     def _make_room(self) -> None:
-        """Close an idle connection if as many are open, or about to be, as may be."""
-        if len(self._connections) + self._connecting < self._settings.connections_max:
+        """Close an idle connection if there would be too many with those in use and being made.
+
+        Each of the latter has a place, this one's among them.
+        """
+        idle = sum(len(origin.idle) for origin in self._origins.values())
+        if self._places.taken + idle <= self._settings.connections_max:
             return
         for origin in self._origins.values():
             if origin.idle:

@@ -200,7 +200,7 @@ def check_crc32(body: bytes, header: bytes | None, call: Call) -> None:
     if header is None:
         return
     found = zlib.crc32(body)
-    if header.strip() != b"%d" % found:
+    if header != b"%d" % found:
         raise TransientNetworkError(
             f"{call}: the answer was damaged on its way: crc32 of {len(body)} bytes is {found}, "
             f"the server says {header.decode('latin-1')}"

@@ -171,6 +171,15 @@ async def test_long_waits_end_together_and_nearly_when_they_should(
 
 
 @virtual
+async def test_a_turn_that_nobody_began_to_wait_for_holds_no_slot() -> None:
+    scheduler = PollScheduler(in_flight_max=1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(scheduler.turn(0.0), 0)  # cancelled before its first step
+    await asyncio.sleep(1.0)
+    assert scheduler.statistics().in_flight == 0
+
+
+@virtual
 async def test_a_poller_keeps_its_interval() -> None:
     """However long its polls take: what is due a little after a tick is not a tick late."""
     scheduler = PollScheduler()

@@ -140,6 +140,15 @@ class Reply:
 Handler = Callable[[Request, asyncio.StreamWriter], Awaitable[Reply | None]]
 
 
+def replying(reply: Reply) -> Handler:
+    """Gives each request the same answer."""
+
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply:
+        return reply
+
+    return handler
+
+
 class LoopbackServer:
     """An HTTP/1.1 server on 127.0.0.1 that does what the handler says, faults included.
 

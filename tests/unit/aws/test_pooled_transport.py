@@ -15,7 +15,15 @@ from connectd.aws.http_connection import ConnectionLostError, HttpConnection
 from connectd.aws.pooled_transport import PooledTransport
 from connectd.aws.transport import HttpAnswer, TransportSettings, tls_context
 from connectd.errors import TransientNetworkError
-from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request, header_lines
+from tests.unit.aws.doubles import (
+    CALL,
+    Handler,
+    LoopbackServer,
+    Reply,
+    Request,
+    header_lines,
+    replying,
+)
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -205,15 +213,12 @@ def test_what_was_not_asked_for_is_no_answer_to_the_next_request(is_late: bool) 
 def test_a_connection_that_has_lain_idle_for_long_is_not_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
-        return Reply()
-
     async def use(transport: PooledTransport, server: LoopbackServer) -> None:
         await post(transport, server.url)
         monkeypatch.setattr(pooled_transport, "_KEEPALIVE_S", -1.0)
         await post(transport, server.url)
 
-    server = against(handler, use)
+    server = against(replying(Reply()), use)
     assert [each.connection for each in server.requests] == [0, 1]
 
 
@@ -241,39 +246,23 @@ def test_the_connection_used_last_is_used_next() -> None:
     assert len({each.connection for each in server.requests[3:]}) == 1
 
 
-def test_idle_connections_of_one_server_make_room_for_another() -> None:
-    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
-        return Reply()
+@pytest.mark.parametrize(("connections_max", "of_one", "of_other"), [(2, 2, 2), (4, 3, 4)])
+def test_idle_connections_of_one_server_make_room_for_another(
+    connections_max: int, of_one: int, of_other: int
+) -> None:
+    """And those that are being made are counted too."""
 
     async def scenario() -> None:
         async with (
-            LoopbackServer(handler) as one,
-            LoopbackServer(handler) as other,
-            opened(connections_max=2) as transport,
+            LoopbackServer(replying(Reply())) as one,
+            LoopbackServer(replying(Reply())) as other,
+            opened(connections_max=connections_max) as transport,
         ):
-            await asyncio.gather(post(transport, one.url), post(transport, one.url))
-            await asyncio.gather(post(transport, other.url), post(transport, other.url))
-            assert (one.connections, other.connections) == (2, 2)
+            await asyncio.gather(*(post(transport, one.url) for _ in range(of_one)))
+            await asyncio.gather(*(post(transport, other.url) for _ in range(of_other)))
+            assert (one.connections, other.connections) == (of_one, of_other)
             await asyncio.sleep(0)
-            assert transport.connections <= 2
-
-    asyncio.run(scenario())
-
-
-def test_connections_that_are_being_made_are_counted_too() -> None:
-    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
-        return Reply()
-
-    async def scenario() -> None:
-        async with (
-            LoopbackServer(handler) as one,
-            LoopbackServer(handler) as other,
-            opened(connections_max=4) as transport,
-        ):
-            await asyncio.gather(*(post(transport, one.url) for _ in range(3)))
-            await asyncio.gather(*(post(transport, other.url) for _ in range(4)))
-            await asyncio.sleep(0)
-            assert transport.connections <= 4
+            assert transport.connections <= connections_max
 
     asyncio.run(scenario())
 
@@ -289,13 +278,10 @@ def test_connections_of_servers_that_are_forgotten_are_closed(
         await answers.wait()
         return Reply()
 
-    async def quick(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
-        return Reply()
-
     async def scenario() -> None:
         async with (
             LoopbackServer(slow) as one,
-            LoopbackServer(quick) as other,
+            LoopbackServer(replying(Reply())) as other,
             opened() as transport,
         ):
             in_flight = asyncio.create_task(post(transport, one.url))

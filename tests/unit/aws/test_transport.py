@@ -29,7 +29,15 @@ from connectd.aws.transport import (
     tls_context,
 )
 from connectd.errors import ConfigError, ConnectdError, InvariantError, TransientNetworkError
-from tests.unit.aws.doubles import CALL, Handler, LoopbackServer, Reply, Request, header_lines
+from tests.unit.aws.doubles import (
+    CALL,
+    Handler,
+    LoopbackServer,
+    Reply,
+    Request,
+    header_lines,
+    replying,
+)
 
 LOOPBACK = IPv4Address("127.0.0.1")
 HEADERS = {"X_Amz_Target": "DynamoDB_20120810.Scan", "Content_Type": "application/x-amz-json-1.0"}
@@ -75,13 +83,6 @@ async def post(
 ) -> HttpAnswer:
     lines = header_lines(url, **HEADERS)
     return await transport.post(url + "/", lines, body, deadline_s=deadline_s, call=CALL)
-
-
-def replying(reply: Reply) -> Handler:
-    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply:
-        return reply
-
-    return handler
 
 
 def failing(handler: Handler, *, said: str, deadline_s: float = 5) -> LoopbackServer:
