@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
+from connectd.cli import program
 
-from connectd.cli import main
-
-sys.exit(main())
+program()

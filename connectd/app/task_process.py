@@ -30,6 +30,7 @@ from connectd.aio.scheduler import PollScheduler
 from connectd.app import ground, hand_off, task_wiring, tuning
 from connectd.app.bundled import plugin_registry
 from connectd.app.exit_code import ExitCode
+from connectd.app.leaving import run_and_leave
 from connectd.app.process_report import ProcessReporter, ReportedParts
 from connectd.app.task_wiring import TaskParts, TaskTies, TaskWiring
 from connectd.aws.clients import AwsClientPool
@@ -210,4 +211,4 @@ def main(arguments: Sequence[str], registry: PluginRegistry | None = None) -> in
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_and_leave(lambda: main(sys.argv[1:]))
