@@ -19,9 +19,10 @@ from typing import Final, TypeAlias
 from connectd.aio.clock import running_loop
 from connectd.aio.places import Places
 
-_TICKS: Final = ((2.0, 0.1), (1.0, 0.05), (0.1, 0.01))
-"""Waits of so many seconds or more end at the nearest multiple of a tick of so many seconds: a
-twentieth sooner or later at most."""
+_TICKS: Final = ((2.0, 10), (1.0, 20), (0.1, 100))
+"""Waits of so many seconds or more end at the nearest of so many ticks per second: a twentieth
+sooner or later at most. Ticks are whole milliseconds, and the very number that a clock of
+milliseconds shows then: a timer that is due a hair later fires too early, and again and again."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ class PollScheduler:
         self._loop = loop = running_loop(self._loop)
         turn: asyncio.Future[None] = loop.create_future()
         due_s = loop.time() + max(0.0, delay_s)
-        for from_s, tick_s in _TICKS:
+        for from_s, per_s in _TICKS:
             if delay_s >= from_s:
-                due_s = round(due_s / tick_s) * tick_s
+                due_s = round(due_s * per_s) / per_s
                 break
         turns = self._turns.get(due_s)
         if turns is None:

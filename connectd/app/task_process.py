@@ -1,4 +1,4 @@
-"""A process of a worker's tasks: ``python -m connectd.app.task_process DESCRIPTOR`` (decision 15).
+"""A process of a worker's tasks, which ``task_program`` begins (decision 15).
 
 Started by ``runtime.cores.spawning`` and by nobody else. The descriptor is one end of a socket
 pair; the first frame has the worker's configuration. What a worker of one process builds for its
@@ -30,7 +30,6 @@ from connectd.aio.scheduler import PollScheduler
 from connectd.app import ground, hand_off, task_wiring, tuning
 from connectd.app.bundled import plugin_registry
 from connectd.app.exit_code import ExitCode
-from connectd.app.leaving import run_and_leave
 from connectd.app.process_report import ProcessReporter, ReportedParts
 from connectd.app.task_wiring import TaskParts, TaskTies, TaskWiring
 from connectd.aws.clients import AwsClientPool
@@ -208,7 +207,3 @@ def main(arguments: Sequence[str], registry: PluginRegistry | None = None) -> in
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(end, registry or plugin_registry()))
     return ExitCode.CLEAN
-
-
-if __name__ == "__main__":
-    run_and_leave(lambda: main(sys.argv[1:]))

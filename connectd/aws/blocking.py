@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from connectd.aws.errors import Call, translate
+from connectd.aws.errors import Call, raise_translated
 from connectd.errors import InvariantError, TransientNetworkError
 
 P = ParamSpec("P")
@@ -52,10 +52,7 @@ class BlockingCalls:
         except TimeoutError as error:
             raise TransientNetworkError(f"{call}: no answer within {deadline_s:g} s") from error
         except Exception as error:
-            translated = translate(error, call)
-            if translated is None or translated is error:
-                raise
-            raise translated from error
+            raise_translated(error, call)
 
     async def _submit(self, call: Call, function: Callable[[], T]) -> Future[T]:
         self._check_open(call)

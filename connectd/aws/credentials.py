@@ -19,7 +19,7 @@ from botocore.credentials import Credentials, ReadOnlyCredentials, RefreshableCr
 from botocore.exceptions import CredentialRetrievalError, NoCredentialsError
 
 from connectd.aio.clock import Clock
-from connectd.aws.errors import Call, translate
+from connectd.aws.errors import Call, raise_translated
 from connectd.aws.settings import AwsSettings
 from connectd.aws.signing import FrozenCredentials
 from connectd.errors import InvariantError, TransientNetworkError
@@ -240,10 +240,7 @@ class CredentialsSource:
                 f"{self._call}: no credentials within {self._deadline_s:g} s"
             ) from error
         except Exception as error:
-            translated = translate(error, self._call)
-            if translated is None:
-                raise
-            raise translated from error
+            raise_translated(error, self._call)
 
     def _load(self, rejected: FrozenCredentials | None) -> FrozenCredentials:
         if rejected is not None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import ssl
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import aiohttp
 import botocore.exceptions as boto
@@ -318,3 +318,18 @@ def translate(error: Exception, call: Call) -> ConnectdError | None:
             text = f"{call}: {finding[:_MESSAGE_CHARS_MAX]}"
             return ours(f"{text}; {advice}" if advice else text)
     return None
+
+
+def raise_translated(error: Exception, call: Call) -> NoReturn:
+    """Raise what ``translate`` makes of an error, from it; or the error itself on None.
+
+    Nothing that the traceback leads to holds the exception: in such a cycle it would keep what its
+    request had received until the garbage collector comes by, which is seldom (``app.tuning``).
+    """
+    translated = translate(error, call)
+    try:
+        if translated is None or translated is error:
+            raise error
+        raise translated from error
+    finally:
+        del error, translated

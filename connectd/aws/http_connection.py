@@ -153,6 +153,7 @@ class HttpConnection(asyncio.Protocol):
                     is_untouched=not self._has_bytes,
                 )
             )
+        del self._parser  # each holds the other
         self._on_lost(self)
 
     # -- httptools ------------------------------------------------------------------------------
@@ -217,4 +218,5 @@ class HttpConnection(asyncio.Protocol):
         answer, self._answer = self._answer, None
         if answer is not None and not answer.done():
             answer.set_exception(error)
+        self._chunks = []  # nobody gets them, and whoever holds the error holds this object
         self.abort()

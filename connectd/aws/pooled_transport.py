@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from botocore.utils import get_environ_proxies
 
 from connectd.aio.places import Places
-from connectd.aws.errors import Call, translate
+from connectd.aws.errors import Call, raise_translated
 from connectd.aws.http_connection import ConnectionLostError, HttpConnection, WireAnswer
 from connectd.aws.transport import (
     AiohttpTransport,
@@ -114,9 +114,7 @@ class PooledTransport:
                 f"{call}: no whole answer from {url} within {deadline_s:g} s"
             ) from error
         except OSError as error:
-            translated = translate(error, call)
-            assert translated is not None, "every OSError is a network error"
-            raise translated from error
+            raise_translated(error, call)
         check_crc32(answer.body, answer.crc32, call)
         return HttpAnswer(answer.status, answer.body, parse_date_s(answer.date))
 

@@ -28,7 +28,7 @@ from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 from yarl import URL
 
-from connectd.aws.errors import Call, translate
+from connectd.aws.errors import Call, raise_translated
 from connectd.aws.http_connection import BODY_BYTES_MAX
 from connectd.errors import ConfigError, InvariantError, TransientNetworkError
 
@@ -138,10 +138,7 @@ class AiohttpTransport:
                 raise TransientNetworkError(
                     f"{call}: no whole answer from {url} within {deadline_s:g} s"
                 ) from error
-            translated = translate(error, call)
-            if translated is None:
-                raise
-            raise translated from error
+            raise_translated(error, call)
 
     async def _post(self, url: str, headers: bytes, body: bytes, call: Call) -> HttpAnswer:
         if self._session is None:
@@ -173,15 +170,18 @@ class AiohttpTransport:
 async def _read(answer: aiohttp.ClientResponse, call: Call) -> bytes:
     chunks: list[bytes] = []  # as they come: ``read`` would join them twice
     size = 0
-    async for chunk, _ in answer.content.iter_chunks():
-        size += len(chunk)
-        if size > BODY_BYTES_MAX:
-            raise TransientNetworkError(
-                f"{call}: the answer is larger than {BODY_BYTES_MAX} bytes, "
-                "a page of DynamoDB never is: check the endpoint"
-            )
-        chunks.append(chunk)
-    return b"".join(chunks)
+    try:
+        async for chunk, _ in answer.content.iter_chunks():
+            size += len(chunk)
+            if size > BODY_BYTES_MAX:
+                raise TransientNetworkError(
+                    f"{call}: the answer is larger than {BODY_BYTES_MAX} bytes, "
+                    "a page of DynamoDB never is: check the endpoint"
+                )
+            chunks.append(chunk)
+        return b"".join(chunks)
+    finally:
+        chunks.clear()  # aiohttp's stream keeps the error, which leads back to here
 
 
 def _header(answer: aiohttp.ClientResponse, name: str) -> bytes | None:

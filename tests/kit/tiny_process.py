@@ -1,6 +1,6 @@
 """A process for tasks that runs none: it does what its setup's ``log_format`` names.
 
-``python -m tests.kit.tiny_process DESCRIPTOR``, as ``connectd.app.task_process`` is started.
+``python -m tests.kit.tiny_process DESCRIPTOR``, as ``connectd.app.task_program`` is started.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ time to time (field case O06), so that a restart can tell quiet from lost.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -140,7 +139,7 @@ class ShardReader:
         self._emitted_s = self._read_s = scope.clock.monotonic()
         # Nothing is known of it: thousands that begin together must not all be in a hurry.
         self._quiet_since_s = self._emitted_s - _QUIET_AT_FIRST_S
-        unacked = scope.progress.unacked.setdefault(position.shard_id, deque())
+        unacked = scope.progress.under_way(position.shard_id)
         self._progress = ShardProgress(started_s=self._emitted_s, unacked=unacked)
         # The reader before may have left pages in the long lane, which the short one overtakes.
         # Else a full page will tell.

@@ -42,7 +42,7 @@ from connectd.connectors.dynamodb.shard_reader import (
 )
 from connectd.connectors.dynamodb.stored_table import shard_partition
 from connectd.connectors.dynamodb.stream_watch import Listed, StreamWatch
-from connectd.connectors.dynamodb.table_scope import TableScope
+from connectd.connectors.dynamodb.table_scope import TableScope, Unacked
 from connectd.model.record import Seal
 
 _log = structlog.get_logger(__name__)
@@ -364,7 +364,15 @@ class StreamSync:
             position = lineage.adopt(shard, self._positions, None, now_ms)
         self._positions[position.shard_id] = position
         partition = shard_partition(self._scope.table, position.shard_id)
-        self._scope.queue.put(Seal(partition, position.to_offset()))
+        # It counts as a page under way: the shard's next reader must not overtake it.
+        under_way = self._scope.progress.under_way(position.shard_id)
+        now_s = self._scope.clock.monotonic()
+        under_way.append(Unacked(now_s, now_s))
+
+        def on_committed() -> None:
+            under_way.popleft()
+
+        self._scope.queue.put(Seal(partition, position.to_offset(), on_committed))
 
     def _finish(self) -> SyncEnd:
         """The end of a stream that was replaced or went with its table."""

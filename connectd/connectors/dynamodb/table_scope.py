@@ -122,7 +122,7 @@ class TableProgress:
     records_skipped: int = 0
     shards: dict[str, ShardProgress] = field(default_factory=dict)
     unacked: dict[str, deque[Unacked]] = field(default_factory=dict)
-    """Pages under way by shard, oldest first: a reader inherits those of the one before it."""
+    """See ``under_way``."""
     shards_waiting: int = 0
     shards_closed: int = 0
     gaps: int = 0
@@ -142,6 +142,13 @@ class TableProgress:
             self.why_whole = ""
         self.troubles.clear()
         self.scan = None
+
+    def under_way(self, shard_id: str) -> deque[Unacked]:
+        """Pages and seals of a shard that are under way, oldest first.
+
+        A reader inherits those of the one before it, and does not overtake them.
+        """
+        return self.unacked.setdefault(shard_id, deque())
 
     def count(self, acked: Acked) -> None:
         """Records have reached Kafka, or were skipped."""

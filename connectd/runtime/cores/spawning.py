@@ -29,7 +29,7 @@ from connectd.runtime.cores import messages
 
 _log = structlog.get_logger(__name__)
 
-PROGRAM: Final = "connectd.app.task_process"
+PROGRAM: Final = "connectd.app.task_program"
 
 _GRACE_S: Final = 0.5
 """It hears no SIGTERM: this is for what it has left behind."""

@@ -479,6 +479,39 @@ async def test_changes_keep_their_order_when_a_shard_is_denied_while_pages_wait_
 
 
 @virtual
+async def test_a_gap_that_is_passed_over_takes_back_nothing_that_was_read_behind_it() -> None:
+    """Its position waits for Kafka behind the pages of a busy table."""
+    account = new_account()
+    table, busy = account.add_table("orders"), account.add_table("busy")
+    table.put("k", 0)
+    rig = Rig(account, {**SLOW, "gap.policy": "skip"})
+    await rig.start()
+    await rig.until(lambda: rig.is_in_sync("orders") and rig.is_in_sync("busy"))
+    await rig.sleep(5)
+    rig.acks_held = True
+    for value in range(1, 15_001):  # more pages than Kafka is given at once
+        busy.put("k", value)
+    await rig.sleep(20)
+    assert table.stream is not None
+    (shard,) = table.stream.open_shards()
+    refusals = iter([TrimmedDataError("trimmed")] * 6)
+    account.refuse = lambda operation, subject: (
+        next(refusals, None) if operation == "GetRecords" and shard.shard_id in subject else None
+    )
+    await rig.until(lambda: rig.row("orders")["gaps"] == 1)
+    for value in (1, 2):
+        table.put("k", value)
+        await rig.sleep(10)
+    rig.acks_held = False
+    await rig.until(lambda: rig.topic_view("orders") == table.items)
+    await rig.sleep(1)
+    stored = rig.stored("orders", shard_id=shard.shard_id)
+    await rig.stop()
+    assert stored is not None
+    assert stored["position"] != "TRIM_HORIZON", stored
+
+
+@virtual
 async def test_a_shard_trimmed_away_behind_a_fresh_position_loses_nothing() -> None:
     _, table, rig = await stopped_rig()
     assert table.stream is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from unittest import mock
 
 import pytest
 import uvloop
@@ -168,6 +169,20 @@ async def test_long_waits_end_together_and_nearly_when_they_should(
         assert end_s - began_s == pytest.approx(delay_s, rel=0.0501, abs=tick_s / 10)
         if tick_s:
             assert end_s / tick_s == pytest.approx(round(end_s / tick_s), abs=1e-6)
+
+
+def test_ticks_are_what_a_clock_of_milliseconds_shows() -> None:
+    """uvloop's is one: it looks again at once, without end, at what is due a hair later."""
+    now_s = 0.0
+    loop = mock.create_autospec(asyncio.AbstractEventLoop, instance=True)
+    loop.time.side_effect = lambda: now_s
+    with mock.patch("connectd.aio.scheduler.running_loop", return_value=loop):
+        for second in range(1, 1_000_000, 997):
+            scheduler = PollScheduler()
+            for delay_s in (0.5, 1.5, 2.5):
+                now_s = second + 0.3 - delay_s
+                scheduler.wait(delay_s)
+            assert scheduler._due == [(second * 1000 + 300) / 1000]
 
 
 @virtual

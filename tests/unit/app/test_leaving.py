@@ -123,9 +123,26 @@ class TestEveryProgramOfOurs:
             "ours, theirs = socket.socketpair()\n"
             "ours.close()\n"
             "sys.argv[1:] = [str(theirs.detach())]\n"
-            "runpy.run_module('connectd.app.task_process', run_name='__main__')\n"
+            "runpy.run_module('connectd.app.task_program', run_name='__main__')\n"
         )
         assert (done.returncode, done.stderr) == (0, "")
+
+    @pytest.mark.parametrize("module", ["connectd", "connectd.app.task_program"])
+    def test_nothing_registers_an_exit_function_before(self, module: str) -> None:
+        """It would be called after the end."""
+        done = run(
+            "import atexit, runpy, sys\n"
+            "register, seen = atexit.register, []\n"
+            "def note(function, *more, **named):\n"
+            "    seen.append(function.__qualname__)\n"
+            "    return register(function, *more, **named)\n"
+            "atexit.register = note\n"
+            "sys.argv[1:] = ['plugins']\n"
+            f"try: runpy.run_module({module!r}, run_name='__main__')\n"
+            "except BaseException: pass\n"
+            "print('registered:', *seen)\n"
+        )
+        assert "registered: _leave " in done.stdout, done
 
     def test_no_other_module_of_the_worker_ends_its_process_with_exit(self) -> None:
         found = {

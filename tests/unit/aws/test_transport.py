@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import ssl
 import sys
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -229,6 +231,39 @@ def test_a_connection_closed_half_way_through_the_body_fails_at_once() -> None:
 
     server = failing(handler, said="table orders")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["the connection ends", "the deadline passes"])
+def test_what_was_received_of_an_answer_goes_with_its_request(ends: bool) -> None:
+    """Without the garbage collector, which counts containers and not the megabytes in them."""
+    part = bytes(1 << 20)
+
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> Reply | None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n" + part)
+        await writer.drain()
+        if not ends:
+            await asyncio.Event().wait()
+        return None
+
+    async def use(transport: Transport, server: LoopbackServer) -> None:
+        async def fail() -> None:
+            with pytest.raises(TransientNetworkError):
+                await post(transport, server.url, deadline_s=5 if ends else 0.2)
+
+        await fail()
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for _ in range(5):
+                await fail()
+            held_bytes, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+        assert held_bytes < 2 * len(part)
+
+    against(handler, use)
 
 
 def test_what_is_not_http_fails_at_once() -> None:
