@@ -77,7 +77,7 @@ class HttpConnection(asyncio.Protocol):
         self._forget()
 
     def _forget(self) -> None:
-        """Begin another answer."""
+        """An answer is over, or another begins: nothing of it is kept."""
         self._has_bytes = self._has_head = self._is_framed = False
         self._head_bytes = self._body_bytes = 0
         self._chunks: list[bytes] = []
@@ -218,5 +218,5 @@ class HttpConnection(asyncio.Protocol):
         answer, self._answer = self._answer, None
         if answer is not None and not answer.done():
             answer.set_exception(error)
-        self._chunks = []  # nobody gets them, and whoever holds the error holds this object
+        self._forget()  # whoever holds the error holds this object
         self.abort()

@@ -167,8 +167,6 @@ class ShardReader:
             return await self._read(wait_s)
         finally:
             shards.pop(self.position.shard_id, None)
-            if not self._progress.unacked:
-                self._scope.progress.unacked.pop(self.position.shard_id, None)
             self._scope.progress.troubles.pop(self._what, None)
 
     async def _read(self, wait_s: float) -> ReaderOutcome:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -121,8 +122,8 @@ class TableProgress:
     records_sent: int = 0
     records_skipped: int = 0
     shards: dict[str, ShardProgress] = field(default_factory=dict)
-    unacked: dict[str, deque[Unacked]] = field(default_factory=dict)
-    """See ``under_way``."""
+    unacked: WeakValueDictionary[str, deque[Unacked]] = field(default_factory=WeakValueDictionary)
+    """See ``under_way``. They go with the last reader or acknowledgement that holds them."""
     shards_waiting: int = 0
     shards_closed: int = 0
     gaps: int = 0

@@ -109,3 +109,15 @@ def test_a_table_without_open_shards_grows_old_from_its_last_read() -> None:
     """P07: all readers have ended."""
     progress = replace(_progress(99.0, 0.0), shards={}, last_read_s=30.0, moved_s=99.0)
     assert progress.progress_age_s(100.0) == 70.0
+
+
+def test_what_is_under_way_is_inherited_and_goes_when_nobody_holds_it() -> None:
+    progress = _progress(last_read_s=None, behind_s=0.0)
+    first = progress.under_way("a")
+    first.append(Unacked(1.0, 1.0))
+    acknowledge = first.popleft  # all that is left of the reader
+    del first
+    assert len(progress.under_way("a")) == 1
+    acknowledge()
+    del acknowledge
+    assert not progress.unacked
