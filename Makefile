@@ -40,7 +40,7 @@ conformance: $(STAMP) ## the REST API and the plugins against the real ones' ans
 soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)
 	@$(PY) -m tests.simulation.soak --runs $(RUNS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-bench: $(STAMP) ## one benchmark: NAME=scan, stream, transforms, formats, tables, latency, cores, spark, converters, rest_load, metrics, restart, hanging
+bench: $(STAMP) ## one benchmark: NAME=scan, stream, transforms, formats, tables, topics, latency, cores, spark, converters, rest_load, metrics, restart, hanging
 	@test -n "$(NAME)" || { echo "make bench needs NAME, for example NAME=scan" >&2; exit 2; }
 	@$(PY) -m benchmarks.$(NAME) $(ARGS)
 

@@ -34,7 +34,7 @@ def producer_conf(bootstrap: str) -> dict[str, Any]:
         "enable.idempotence": True,
         "partitioner": "murmur2_random",
         "compression.type": "lz4",
-        "linger.ms": 20,
+        "linger.ms": 40,
         "queue.buffering.max.kbytes": 32768,
     }
 

@@ -16,7 +16,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import uvloop
 from confluent_kafka import KafkaError, Message, Producer
@@ -27,6 +27,7 @@ from connectd.aws.clients import AwsClients
 from connectd.aws.settings import AwsSettings
 from connectd.connectors.dynamodb.decode import Raw, decode_records_page, decode_scan_page
 from connectd.connectors.dynamodb.tiers import Tier
+from connectd.kafka.batches import BATCH_RECORDS
 
 
 class _Pusher:
@@ -44,18 +45,16 @@ class _Pusher:
     def _on_failure(self, error: KafkaError | None, message: Message) -> None:
         self._failed += error is not None
 
-    def push(self, values: Iterable[Raw]) -> int:
-        produce, topic, count = self._producer.produce, self._topic, 0
-        for value in values:
-            count += 1
-            while True:
-                try:
-                    produce(topic, bytes(value))
-                    break
-                except BufferError:
-                    self._producer.poll(0.05)
+    def push(self, values: Sequence[Raw]) -> int:
+        for start in range(0, len(values), BATCH_RECORDS):
+            messages = [{"value": bytes(each)} for each in values[start : start + BATCH_RECORDS]]
+            taken = self._producer.produce_batch(self._topic, messages)
+            while taken < len(messages):  # the buffer is full from there on
+                messages = [{"value": each["value"]} for each in messages[taken:]]
+                self._producer.poll(0.05)
+                taken = self._producer.produce_batch(self._topic, messages)
         self._producer.poll(0)
-        return count
+        return len(values)
 
     def close(self) -> None:
         left = self._producer.flush(120)

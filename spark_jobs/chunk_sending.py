@@ -16,6 +16,7 @@ chunk's failure instead.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -25,6 +26,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from connectd.connectors.dynamodb.scan_lease import DELIVERY_S
 from connectd.errors import BrokerUnavailableError, ConfigError, ConnectdError, ProduceError
 from connectd.kafka import errors
+from connectd.kafka.batches import Batches
 from connectd.model.record import Encoded, EncodedPage, EncodedRecord, RoutedRecord
 from spark_jobs.chunk_lease import ChunkLease
 
@@ -113,6 +115,7 @@ class ChunkSender:
             self._producer = Producer({**settings, **ours})
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
+        self._batches = Batches(self._producer, bytes_max=sys.maxsize)
         self._delivery_s = delivery_s
         self._lease: ChunkLease | None = None
         self._pages: list[SentPage] = []
@@ -144,13 +147,12 @@ class ChunkSender:
         return sent
 
     def _send_plain(self, topic: str, records: Sequence[EncodedRecord], sent: SentPage) -> None:
-        """The direct path: hot, every instruction in here is paid per record."""
-        produce, ack = self._producer.produce, sent.ack
-        for key, value in records:
-            try:
-                produce(topic, value, key, -1, ack)
-            except (BufferError, KafkaException):
-                self._send_routed(RoutedRecord(topic, key, value), sent)
+        """The direct path: hot, what is paid per record is in ``batches``."""
+        taken, refused = self._batches.produce(topic, records, sent.ack)
+        for place, error in refused:
+            sent.refuse(KafkaException(error), RoutedRecord(topic, *records[place]))
+        for key, value in records[taken:]:
+            self._send_routed(RoutedRecord(topic, key, value), sent)
 
     def _send_routed(self, record: RoutedRecord, sent: SentPage) -> None:
         patience: _Patience | None = None

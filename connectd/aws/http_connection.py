@@ -5,6 +5,10 @@ business. What is decided here: how much may come, what of the head matters, and
 may serve another request. It may not after anything that was not asked for, which might be taken
 for the answer to the next request; nor after a request that nobody waits for any more.
 
+A page of a megabyte passes the parser by: once the head has told its length, what is left of it is
+received where it stays, and is not copied again. What comes in one piece with its head, as the
+answer to an idle poll does, or in chunks, goes through the parser.
+
 Owned by ``pooled_transport``, on the event loop only, which also watches over the time. An exchange
 costs a write, a future and a dozen calls out of the parser: this is where an idle poll spends its
 time.
@@ -13,6 +17,7 @@ time.
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -24,6 +29,12 @@ BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 (one-letter attributes of NULL), two images in a stream record to twice as much."""
 
 _HEAD_BYTES_MAX: Final = 64 * 1024
+
+_INBOX_BYTES: Final = 16 * 1024
+"""Read at once as long as nobody knows what comes; an idle poll's answer is much smaller."""
+
+_PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
+"""What says it is longer is put together from what comes: memory is for what is there."""
 
 _HEADERS_THAT_MATTER: Final = frozenset(
     {b"x-amz-crc32", b"date", b"content-length", b"transfer-encoding"}
@@ -47,15 +58,23 @@ class NotHttpError(ConnectionError):
 
 
 class WireAnswer(msgspec.Struct, frozen=True, gc=False):
-    """Status, body, and the headers that matter, as they came."""
+    """Status, content, and the headers that matter, as they came."""
 
     status: int
-    body: bytes
+    content: bytes | io.BytesIO
     crc32: bytes | None
     date: bytes | None
 
+    @property
+    def body(self) -> bytes:
+        """The content. One that was received in place is copied as long as it is being written to,
+        which is over when who waited for the answer has it.
+        """
+        content = self.content
+        return content if isinstance(content, bytes) else content.getvalue()
 
-class HttpConnection(asyncio.Protocol):
+
+class HttpConnection(asyncio.BufferedProtocol):
     """See the module's docstring. Times are the loop's.
 
     ``idle_since_s``: the end of the last exchange; ``give_up_s``: that of the one under way, at the
@@ -73,6 +92,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[WireAnswer] | None = None
         self._is_usable = True
+        self._inbox = memoryview(bytearray(_INBOX_BYTES))
         self._parser = httptools.HttpResponseParser(self)
         self._forget()
 
@@ -80,7 +100,10 @@ class HttpConnection(asyncio.Protocol):
         """An answer is over, or another begins: nothing of it is kept."""
         self._has_bytes = self._has_head = self._is_framed = False
         self._head_bytes = self._body_bytes = 0
+        self._length: int | None = None
         self._chunks: list[bytes] = []
+        self._page: io.BytesIO | None = None
+        self._page_left: memoryview | None = None
         self._crc32: bytes | None = None
         self._date: bytes | None = None
 
@@ -121,25 +144,39 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # -- asyncio.Protocol -----------------------------------------------------------------------
+    # -- asyncio.BufferedProtocol ---------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where what comes next belongs: never more than is left of the page."""
+        return self._inbox if self._page_left is None else self._page_left
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So much has come."""
+        if self._page_left is not None:
+            self._page_left = self._page_left[nbytes:]
+            if not self._page_left:
+                self._finish_page()
+            return
         if self._answer is None:
             self.abort()  # nothing was asked
             return
         self._has_bytes = True
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(self._inbox[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(NotHttpError(f"the answer is not HTTP: {error}"))
             return
-        if self._answer is not None and not self._has_head:
-            self._head_bytes += len(data)
+        if not self.is_waiting:
+            return
+        if not self._has_head:
+            self._head_bytes += nbytes
             if self._head_bytes > _HEAD_BYTES_MAX:
                 self._fail(NotHttpError(f"the answer's head exceeds {_HEAD_BYTES_MAX} bytes"))
+        elif self._length is not None and self._length <= _PAGE_BYTES_MAX:
+            self._begin_page(self._length)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -168,6 +205,8 @@ class HttpConnection(asyncio.Protocol):
                 self._crc32 = value.rstrip()
             case b"date":
                 self._date = value.rstrip()
+            case b"content-length":  # the parser has seen to it that it is a number
+                self._is_framed, self._length = True, int(value)
             case _:
                 self._is_framed = True
 
@@ -201,6 +240,23 @@ class HttpConnection(asyncio.Protocol):
         if self._answer is None:
             self.abort()
 
+    # -- pages ----------------------------------------------------------------------------------
+
+    def _begin_page(self, length: int) -> None:
+        """The rest of the body is received in place."""
+        page = self._page = io.BytesIO()
+        page.seek(length - 1)
+        page.write(b"\0")  # as long as it is going to be
+        page.seek(0)
+        page.write(b"".join(self._chunks))
+        self._page_left = page.getbuffer()[self._body_bytes :]
+        self._chunks = []
+
+    def _finish_page(self) -> None:
+        self._is_usable = self._is_usable and self._parser.should_keep_alive()
+        self._finish()
+        self._parser = httptools.HttpResponseParser(self)  # that one still waits for the body
+
     # -- ends -----------------------------------------------------------------------------------
 
     def _finish(self) -> None:
@@ -208,9 +264,9 @@ class HttpConnection(asyncio.Protocol):
         self.idle_since_s = self._loop.time()
         if answer is not None and not answer.done():
             chunks = self._chunks
-            body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            content = self._page or (chunks[0] if len(chunks) == 1 else b"".join(chunks))
             answer.set_result(
-                WireAnswer(self._parser.get_status_code(), body, self._crc32, self._date)
+                WireAnswer(self._parser.get_status_code(), content, self._crc32, self._date)
             )
         self._forget()
 

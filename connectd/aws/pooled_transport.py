@@ -115,8 +115,9 @@ class PooledTransport:
             ) from error
         except OSError as error:
             raise_translated(error, call)
-        check_crc32(answer.body, answer.crc32, call)
-        return HttpAnswer(answer.status, answer.body, parse_date_s(answer.date))
+        content = answer.body
+        check_crc32(content, answer.crc32, call)
+        return HttpAnswer(answer.status, content, parse_date_s(answer.date))
 
     async def close(self) -> None:
         """See ``HttpTransport.close``."""

@@ -89,9 +89,10 @@ def select(worker_settings: Settings) -> dict[str, str]:
     return {key: value for key, value in worker_settings.items() if key in wanted}
 
 
-_LINGER_MS: Final = "20"
-"""Pages come in bursts. After librdkafka's 5 ms they are cut into more requests than may be under
-way at once, and its thread turns without rest while it may not send (spec performance 9)."""
+_LINGER_MS: Final = "40"
+"""Pages come in bursts. An idempotent librdkafka has one request per partition under way, and as
+long as what waits behind it is older than this, its thread asks its sockets without a pause (see
+``docs/benchmarks.md``): longer than a request takes. A change of a quiet table waits as long."""
 
 
 def producer_conf(settings: Settings, *, client_id: str, buffer_kib: int = BUFFER_KIB) -> Conf:

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from connectd.errors import ConnectdError, TopicGoneError
 from connectd.kafka import errors
-from connectd.model.record import Encoded
+from connectd.model.record import Encoded, RoutedRecord
 
 FAILURES_MAX = 20
 """Failed records that a result names; the rest is counted. A page may hold thousands."""
@@ -133,18 +133,12 @@ class Page:
         self.size -= records
 
     def refuse(
-        self,
-        error: KafkaException,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        *,
-        index: int | None = None,
+        self, error: KafkaException, record: RoutedRecord, *, index: int | None = None
     ) -> None:
         """A record that the client did not even take."""
         if index is not None:
             self._note_place(index)
-        self._count_failure(error, topic, key, len(value or b""))
+        self._count_failure(error, record.topic, record.key, len(record.value or b""))
         self.left -= 1
         if not self.left:
             self._on_complete(self)

@@ -18,7 +18,7 @@ import contextlib
 import functools
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -33,6 +33,7 @@ from connectd.errors import (
     WorkerError,
 )
 from connectd.kafka import clientconf, errors
+from connectd.kafka.batches import Batches
 from connectd.kafka.clientconf import Conf
 from connectd.kafka.page import Page, SendJob, SendResult
 from connectd.kafka.stranded import Lookout
@@ -102,6 +103,8 @@ class PageSender:
             self._producer = Producer(clientconf.with_voice(conf, self._voice))
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
+        # The client refuses nothing of half the size, whatever the key.
+        self._batches = Batches(self._producer, bytes_max=int(conf["message.max.bytes"]) // 2)
         self._lookout = Lookout(Producer, conf, self._voice)
         self._topic = ""
         self._report = report
@@ -245,43 +248,59 @@ class PageSender:
             self._report(Settled(job, SendResult(topics=encoded.topics, records=0, error=failure)))
 
     def _produce_plain(self, page: Page, encoded: EncodedPage) -> None:
-        """The direct path: hot, every instruction in here is paid per record."""
-        produce = self._producer.produce
-        topic = encoded.topic
+        """The direct path: hot, what is paid per record is in ``batches``."""
         ack = page.ack_with_offset if page.job.wants_offsets else page.ack
-        records = iter(encoded.records)
-        for key, value in records:
+        taken, refused = self._batches.produce(encoded.topic, encoded.records, ack)
+        if taken == len(encoded.records) and not refused:
+            return
+        ends = bool(refused) and page.job.stops_at_refusal
+        if ends:
+            page.leave_out(len(encoded.records) - taken)
+        for place, error in refused:
+            key, value = encoded.records[place]
+            page.refuse(KafkaException(error), RoutedRecord(encoded.topic, key, value))
+        if not ends:
+            left = encoded.records[taken:]
+            self._produce_each(page, [RoutedRecord(encoded.topic, *each) for each in left])
+
+    def _produce_routed(self, page: Page, encoded: RoutedPage) -> None:
+        self._produce_each(page, encoded.records, is_whole=True)
+
+    def _produce_each(
+        self, page: Page, records: Sequence[RoutedRecord], *, is_whole: bool = False
+    ) -> None:
+        """One by one, as the client has room for them: the end of a page, or all of it."""
+        for number, record in enumerate(records):
+            index = number if is_whole else None
             try:
-                produce(topic, value, key, -1, ack)
-            except BufferError:
-                if not self._produce_when_there_is_room(page, RoutedRecord(topic, key, value)):
+                if not self._produce_with_patience(page, record, index):
                     return
             except KafkaException as error:
                 if self._is_fatal(error):
                     return
                 stops = page.job.stops_at_refusal
                 if stops:
-                    page.leave_out(sum(1 for _ in records))
-                page.refuse(error, topic, key, value)
+                    page.leave_out(len(records) - number - 1)
+                page.refuse(error, record, index=index)
                 if stops:
                     return
 
-    def _produce_routed(self, page: Page, encoded: RoutedPage) -> None:
-        for index, record in enumerate(encoded.records):
-            try:
+    def _produce_with_patience(self, page: Page, record: RoutedRecord, index: int | None) -> bool:
+        """Wait with this record until the buffer takes it; False when the page is given up."""
+        try:
+            self._produce_record(page, record, index)
+        except BufferError:
+            self.buffer_full_count += 1
+        else:
+            return True
+        while not self._is_stopping and self._fatal is None:
+            self._serve(self._producer.poll, FULL_WAIT_S)
+            if self._look_out():
+                return False
+            with contextlib.suppress(BufferError):
                 self._produce_record(page, record, index)
-            except BufferError:
-                if not self._produce_when_there_is_room(page, record, index):
-                    return
-            except KafkaException as error:
-                if self._is_fatal(error):
-                    return
-                stops = page.job.stops_at_refusal
-                if stops:
-                    page.leave_out(len(encoded.records) - index - 1)
-                page.refuse(error, record.topic, record.key, record.value, index=index)
-                if stops:
-                    return
+                return True
+        return False
 
     def _produce_record(self, page: Page, record: RoutedRecord, index: int | None) -> None:
         ack = page.ack_with_offset if page.job.wants_offsets else page.ack
@@ -294,26 +313,6 @@ class PageSender:
             timestamp=record.timestamp_ms or 0,  # librdkafka's word for now
             headers=list(record.headers),
         )
-
-    def _produce_when_there_is_room(
-        self, page: Page, record: RoutedRecord, index: int | None = None
-    ) -> bool:
-        """Wait with this record until the buffer takes it; False when the page is given up."""
-        self.buffer_full_count += 1
-        while not self._is_stopping and self._fatal is None:
-            self._serve(self._producer.poll, FULL_WAIT_S)
-            if self._look_out():
-                return False
-            try:
-                self._produce_record(page, record, index)
-            except BufferError:
-                continue
-            except KafkaException as error:
-                if self._is_fatal(error):
-                    return False
-                page.refuse(error, record.topic, record.key, record.value, index=index)
-            return True
-        return False
 
     def _on_complete(self, page: Page) -> None:
         self._pages.discard(page)

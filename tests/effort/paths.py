@@ -213,7 +213,9 @@ class _Lane:
             log_fields={},
         )
         with mock.patch.object(sending, "Producer", return_value=_Client()):
-            self._sender = PageSender({}, name="effort", report=self._on_report)
+            self._sender = PageSender(
+                {"message.max.bytes": "1048576"}, name="effort", report=self._on_report
+            )
         self._results: list[SendResult] = []
 
     def send(self, payload: BatchPayload) -> None:

@@ -6,12 +6,10 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from unittest import mock
 
 import pytest
 
 from connectd.aws import pooled_transport
-from connectd.aws.http_connection import ConnectionLostError, HttpConnection
 from connectd.aws.pooled_transport import PooledTransport
 from connectd.aws.transport import HttpAnswer, TransportSettings, tls_context
 from connectd.errors import TransientNetworkError
@@ -380,25 +378,5 @@ def test_deadlines_hold_after_the_pool_was_opened_again() -> None:
             await pool.open()
             with pytest.raises(TransientNetworkError, match="within"):
                 await asyncio.wait_for(post(pool, server.url, deadline_s=0.1), 5)
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("is_ours", [True, False])
-def test_only_the_server_ends_an_answer_by_ending_the_connection(is_ours: bool) -> None:
-    """Without a length, the end of the connection is the end of the body."""
-
-    async def scenario() -> None:
-        connection = HttpConnection(lambda _: None, asyncio.get_running_loop())
-        connection.connection_made(mock.create_autospec(asyncio.Transport, instance=True))
-        answer = connection.exchange(b"request", give_up_s=1.0)
-        connection.data_received(b'HTTP/1.1 200 OK\r\n\r\n{"half')
-        if is_ours:
-            connection.abort()
-        connection.connection_lost(None)
-        if is_ours:
-            assert isinstance(answer.exception(), ConnectionLostError)
-        else:
-            assert answer.result().body == b'{"half'
 
     asyncio.run(scenario())

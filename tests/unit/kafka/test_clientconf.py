@@ -41,7 +41,7 @@ def test_a_producer_loses_nothing_and_places_keys_as_java_does() -> None:
         "enable.idempotence": "true",
         "partitioner": "murmur2_random",
         "compression.type": "lz4",
-        "linger.ms": "20",
+        "linger.ms": "40",
         "message.timeout.ms": "0",
         "message.max.bytes": "1048576",
         "queue.buffering.max.kbytes": "32768",

@@ -30,7 +30,7 @@ def test_equal_effective_settings_share_a_producer_until_the_last_one_goes(
     async def work() -> None:
         pool = ProducerPool(client_id="w")
         one = pool.acquire(cluster.settings)
-        other = pool.acquire({**cluster.settings, "linger.ms": "20", "acks": "all"})
+        other = pool.acquire({**cluster.settings, "linger.ms": "40", "acks": "all"})
         apart = pool.acquire({**cluster.settings, "compression.type": "zstd"})
         assert one is other
         assert apart is not one

@@ -18,6 +18,7 @@ from connectd.errors import (
     WorkerError,
 )
 from connectd.kafka import clientconf
+from connectd.kafka.batches import NEAR_TOPICS
 from connectd.kafka.page import FAILURES_MAX
 from connectd.kafka.producer import QUEUE_PAGES_MAX, PageProducer, SendJob, SendResult
 from connectd.kafka.sending import PageSender
@@ -202,6 +203,33 @@ class TestRecordsThatFail:
         assert "3003 bytes" in str(failure.error)
         assert "producer.override.max.request.size" in str(failure.error)
         assert values(cluster, 2) == [b"1", b"2"]
+
+    @pytest.mark.parametrize("topics_before", [0, NEAR_TOPICS])
+    def test_one_that_is_refused_may_be_the_last(
+        self, cluster: MockCluster, topics_before: int
+    ) -> None:
+        """Whichever way its topic is found."""
+        records = page(300)
+        records[150] = (b"big", b"x" * 3000)
+
+        async def work() -> list[SendResult]:
+            bench = Bench(cluster, max_request_size="2000")
+            for number in range(topics_before):
+                await bench.producer.send(bench.job(page(1), topic=f"other-{number}"))
+            await bench.settle()
+            bench.answers.clear()
+            whole = EncodedPage("orders", records)
+            await bench.producer.send(
+                SendJob(lambda: whole, bench.answers.append, stops_at_refusal=True)
+            )
+            await bench.settle()
+            await bench.producer.close(DEADLINE_S)
+            return bench.answers
+
+        (answer,) = run(work)
+        assert (answer.records, answer.failure_count) == (151, 1)
+        assert [failure.key for failure in answer.failures] == [b"big"]
+        assert values(cluster, 150) == [value for _, value in records[:150]]
 
     def test_many_are_counted_and_some_are_named(self, cluster: MockCluster) -> None:
         async def work() -> list[SendResult]:
