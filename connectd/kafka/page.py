@@ -59,6 +59,7 @@ class SendJob:
     page cannot be encoded. ``on_done`` is called on the loop, exactly once unless the producer is
     closed before. ``failures_max``: how many failed records the result is to name.
     ``stops_at_refusal``: what comes behind a record that the client does not take is not sent.
+    ``is_urgent``: it passes those that are not, as far as they were not encoded yet.
     """
 
     encode: Callable[[], Encoded]
@@ -66,6 +67,7 @@ class SendJob:
     wants_offsets: bool = False
     failures_max: int = FAILURES_MAX
     stops_at_refusal: bool = False
+    is_urgent: bool = False
 
 
 class Page:

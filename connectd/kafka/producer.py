@@ -5,6 +5,9 @@ place in the thread's short input queue; while the broker is slow or away the qu
 task waits: back-pressure reaches the source through it, and memory stays what it is (field case
 P05). Answers come on the loop through ``SendJob.on_done``, many at a time for one wake-up.
 
+*Urgent* pages have places of their own and pass all others that the thread has not taken yet. Two
+pages whose order matters are both urgent, or neither, or the urgent one comes first.
+
 Answers of different pages may overtake each other (acknowledgements arrive by Kafka partition); an
 empty page is answered when the thread reaches it. Order among answers is the frontier's business.
 
@@ -74,7 +77,7 @@ class PageProducer:
         self._inbox: Inbox[Report] = Inbox(asyncio.get_running_loop(), self._on_reports)
         self._sender = PageSender(conf, name=name, report=self._inbox.push)
         self._on_failure = on_failure
-        self._places = asyncio.Semaphore(queue_pages_max)
+        self._places = {urgent: asyncio.Semaphore(queue_pages_max) for urgent in (False, True)}
         self._place_holders: set[SendJob] = set()
         self._outstanding: dict[SendJob, int] = {}
         self._flushes: dict[asyncio.Future[None], int] = {}
@@ -97,11 +100,12 @@ class PageProducer:
             WorkerError: its thread has died.
         """
         self._check_usable()
-        await self._places.acquire()
+        places = self._places[job.is_urgent]
+        await places.acquire()
         try:
             self._check_usable()
         except ConnectdError:
-            self._places.release()
+            places.release()
             raise
         self._place_holders.add(job)
         self._hand_over(job)
@@ -232,7 +236,7 @@ class PageProducer:
                     self._pages_queued -= 1
                     if job in self._place_holders:
                         self._place_holders.discard(job)
-                        self._places.release()
+                        self._places[job.is_urgent].release()
                 case Settled(job, result):
                     self._settle(job, result)
                 case Failed(error):
@@ -272,4 +276,5 @@ class PageProducer:
 
     def _turn_waiters_away(self) -> None:
         # One place is enough: whoever wakes up finds the door closed and passes the place on.
-        self._places.release()
+        for places in self._places.values():
+            places.release()

@@ -4,9 +4,9 @@
 is touched nowhere else. ``producer.PageProducer`` is the other side, on the event loop. What has to
 be told goes through one callback, ``report``, which is safe to call from here.
 
-Order: records are produced in page order, by one thread, and a full buffer makes the thread wait
-with the very record that did not fit. Nothing is dropped; the input queue fills up behind it and
-the loop stops taking pages: that is the back-pressure.
+Order: records are produced in page order, urgent pages first, by one thread, and a full buffer
+makes the thread wait with the very record that did not fit. Nothing is dropped; the input queue
+fills up behind it and the loop stops taking pages: that is the back-pressure.
 
 A client that has lost all its brokers for good (``stranded``) is given up with all it holds. That
 is withdrawn before anybody hears of it: what another producer sends comes behind.
@@ -109,6 +109,7 @@ class PageSender:
         self._topic = ""
         self._report = report
         self._queue: queue.SimpleQueue[SendJob] = queue.SimpleQueue()
+        self._urgent: queue.SimpleQueue[SendJob] = queue.SimpleQueue()
         self._is_wanted = threading.Event()
         self._pages: set[Page] = set()
         self._wait_s = ACK_WAIT_MIN_S
@@ -126,7 +127,7 @@ class PageSender:
 
     def put(self, job: SendJob) -> None:
         """Hand over a page. The caller bounds how many lie here."""
-        self._queue.put(job)
+        (self._urgent if job.is_urgent else self._queue).put(job)
         self._is_wanted.set()
 
     def wake(self) -> None:
@@ -198,14 +199,18 @@ class PageSender:
     def _next_job(self) -> SendJob | None:
         """A page, or None after a while. Never ``SimpleQueue.get`` with a timeout: CPython's waits
         for ever when its thread is held up for longer than that (its rest becomes negative)."""
-        with contextlib.suppress(queue.Empty):
-            return self._queue.get_nowait()
-        if self.is_flushing and self._pages:
-            return None
+        job = self._waiting_job()
+        if job is not None or (self.is_flushing and self._pages):
+            return job
         self._is_wanted.wait(self._wait_s if self._pages else IDLE_WAIT_S)
         self._is_wanted.clear()  # before looking: what is put after this sets it again
-        with contextlib.suppress(queue.Empty):
-            return self._queue.get_nowait()
+        return self._waiting_job()
+
+    def _waiting_job(self) -> SendJob | None:
+        """The first that is urgent, or else the first."""
+        for waiting in (self._urgent, self._queue):
+            with contextlib.suppress(queue.Empty):
+                return waiting.get_nowait()
         return None
 
     def _take(self, job: SendJob) -> None:

@@ -239,6 +239,9 @@ class RecordBatch:
     on_acked: Callable[[Acked], None] | None = None
     """Called on the loop when this and all earlier batches of the partition are acknowledged."""
     delivered: DeliveredElsewhere | None = None
+    is_urgent: bool = False
+    """Somebody waits for it: it may pass pages of other partitions on their way to the producer.
+    None of its own partition that is not urgent may be on its way."""
 
 
 @dataclass(frozen=True)

@@ -337,7 +337,7 @@ class SourceTaskRunner:
             return
         if self._producer is None:
             raise InvariantError(f"task {self._name} sends without a producer")
-        records = len(emission.payload)
+        records, is_urgent = len(emission.payload), emission.is_urgent
         encoding = PageEncoding(emission.payload, self._converters, self._settings.errors)
         del emission  # the encoding lets go of the page as soon as it can
         self._in_flight += 1
@@ -354,6 +354,7 @@ class SourceTaskRunner:
                 on_done=lambda result: self._on_answer(entry, encoding, records, result),
                 failures_max=self._failures_max,
                 stops_at_refusal=not self._settings.errors.tolerates_all,
+                is_urgent=is_urgent,
             )
             await self._producer.send(job if self._tracing is None else self._tracing.traced(job))
         except BaseException:

@@ -14,7 +14,8 @@ became full. A full page that such a reader found, to its surprise, goes into th
 a place; of these, too, there are at most ``SURPRISES_MAX`` and what was in flight then.
 
 ``take`` gives everything of the short lane and then one turn of the long one, of which no more is
-under way than Kafka needs to be busy (``ack_window``). A source partition
+under way than Kafka needs to be busy (``ack_window``). Pages of the short lane are *urgent*: they
+pass those of the long one before the producer, too. A source partition
 must not change from the long lane to the short one before what it has in there is acknowledged;
 that is its reader's duty. Seals and positions without records need no place: they are small, and
 each reader has at most one of each under way.
@@ -163,7 +164,7 @@ class EmissionQueue:
 
     def put_short(self, batch: RecordBatch) -> None:
         """Add what a reader at the tip has found."""
-        self._short.append(batch)
+        self._short.append(replace(batch, is_urgent=True))
         self._update_room()
         self._has_news.set()
 

@@ -259,6 +259,18 @@ def test_what_comes_before_a_record_that_kafka_refuses_is_committed() -> None:
     virtual(scenario)
 
 
+def test_pages_that_somebody_waits_for_are_urgent() -> None:
+    async def scenario() -> None:
+        rig = Rig([batch(1, "a"), replace(batch(2, "b"), is_urgent=True)])
+        await rig.begin()
+        assert [job.is_urgent for job, _ in rig.producer.sent] == [False, True]
+        rig.producer.answer(0)
+        rig.producer.answer(1)
+        await rig.end()
+
+    virtual(scenario)
+
+
 def test_a_refused_record_that_is_tolerated_ends_nothing() -> None:
     async def scenario() -> None:
         told: list[Acked] = []

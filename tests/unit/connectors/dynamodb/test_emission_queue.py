@@ -299,7 +299,13 @@ async def test_what_comes_at_the_tip_is_taken_before_pages_that_wait() -> None:
         async with queue.place() as place:
             place.fill(_page(number, records=800))
     queue.put_short(_page(4))
-    assert _numbers(await queue.take()) == [4, 1, 2], "and the others have their turn each time"
+    taken = await queue.take()
+    assert _numbers(taken) == [4, 1, 2], "and the others have their turn each time"
+    assert [isinstance(each, RecordBatch) and each.is_urgent for each in taken] == [
+        True,
+        False,
+        False,
+    ], "it passes them before the producer, too"
     queue.put_short(_page(5))
     assert _numbers(await queue.take()) == [5, 3]
 
