@@ -17,6 +17,7 @@ import json
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import uvloop
 from confluent_kafka import KafkaError, Message, Producer
@@ -47,10 +48,14 @@ class _Pusher:
 
     def push(self, values: Sequence[Raw]) -> int:
         for start in range(0, len(values), BATCH_RECORDS):
-            messages = [{"value": bytes(each)} for each in values[start : start + BATCH_RECORDS]]
+            some = values[start : start + BATCH_RECORDS]
+            messages: list[dict[str, Any]] = [{"value": bytes(each)} for each in some]
             taken = self._producer.produce_batch(self._topic, messages)
-            while taken < len(messages):  # the buffer is full from there on
-                messages = [{"value": each["value"]} for each in messages[taken:]]
+            while taken < len(messages):
+                left = messages[taken:]
+                if any(each["_error"].code() != KafkaError._QUEUE_FULL for each in left):
+                    sys.exit(f"push loop: a record is refused: {left[0]['_error']}")
+                messages = [{"value": each["value"]} for each in left]
                 self._producer.poll(0.05)
                 taken = self._producer.produce_batch(self._topic, messages)
         self._producer.poll(0)

@@ -33,6 +33,11 @@ _HEAD_BYTES_MAX: Final = 64 * 1024
 _INBOX_BYTES: Final = 16 * 1024
 """Read at once as long as nobody knows what comes; an idle poll's answer is much smaller."""
 
+_LARGE_INBOX_BYTES: Final = 256 * 1024
+"""... and once it is known that much comes, of which nobody knows how much. As large as uvloop's
+own buffer of TLS: what has come in before the server ends the connection would be lost if the inbox
+did not take it at once."""
+
 _PAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """What says it is longer is put together from what comes: memory is for what is there."""
 
@@ -177,6 +182,8 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._fail(NotHttpError(f"the answer's head exceeds {_HEAD_BYTES_MAX} bytes"))
         elif self._length is not None and self._length <= _PAGE_BYTES_MAX:
             self._begin_page(self._length)
+        elif len(self._inbox) < _LARGE_INBOX_BYTES:
+            self._inbox = memoryview(bytearray(_LARGE_INBOX_BYTES))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

@@ -44,8 +44,8 @@ class Batches:
     """See the module's docstring. Used by the one thread that produces with this client."""
 
     def __init__(self, producer: Producer, *, bytes_max: int) -> None:
-        """A batch with a value larger than ``bytes_max`` is left to its caller: for those who may
-        send nothing behind a record that the client refuses.
+        """A batch with a record, key and value, larger than ``bytes_max`` is left to the caller:
+        for those who may send nothing behind a record that the client refuses.
         """
         self._producer = producer
         self._bytes_max = bytes_max
@@ -84,7 +84,7 @@ class Batches:
         messages: list[dict[str, Any]] = [
             {"value": value, "key": key}
             for key, value in records
-            if value is None or len(value) <= self._bytes_max
+            if len(value or b"") + len(key or b"") <= self._bytes_max
         ]
         if len(messages) < len(records):
             return Outcome(0)

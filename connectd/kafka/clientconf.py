@@ -121,6 +121,22 @@ def producer_conf(settings: Settings, *, client_id: str, buffer_kib: int = BUFFE
     return _ordered(conf, chosen)
 
 
+def message_bytes_max(conf: Conf) -> int:
+    """The largest record, key and value, of a producer with this configuration.
+
+    Raises:
+        ConfigError: it is no number.
+    """
+    value = conf["message.max.bytes"]
+    try:
+        return int(str(value), 0)  # as librdkafka reads it
+    except ValueError as error:
+        raise ConfigError(
+            f"message.max.bytes is {value!r}, expected a number of bytes; "
+            "set max.request.size as Java's producer takes it"
+        ) from error
+
+
 def consumer_conf(settings: Settings, *, client_id: str) -> Conf:
     """The configuration of a log's reader: assigns by itself, starts at the beginning, commits
     nothing, and is told of the end of each partition (spec kafka-connect C.1).

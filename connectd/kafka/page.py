@@ -7,7 +7,7 @@ which counts down: an object per record would cost more than the record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -59,7 +59,8 @@ class SendJob:
     page cannot be encoded. ``on_done`` is called on the loop, exactly once unless the producer is
     closed before. ``failures_max``: how many failed records the result is to name.
     ``stops_at_refusal``: what comes behind a record that the client does not take is not sent.
-    ``is_urgent``: it passes those that are not, as far as they were not encoded yet.
+    ``is_urgent``: it passes those that are not, as far as they were not encoded yet; but none with
+    the same ``order_key``.
     """
 
     encode: Callable[[], Encoded]
@@ -68,6 +69,7 @@ class SendJob:
     failures_max: int = FAILURES_MAX
     stops_at_refusal: bool = False
     is_urgent: bool = False
+    order_key: Hashable = None
 
 
 class Page:

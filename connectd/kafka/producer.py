@@ -5,8 +5,9 @@ place in the thread's short input queue; while the broker is slow or away the qu
 task waits: back-pressure reaches the source through it, and memory stays what it is (field case
 P05). Answers come on the loop through ``SendJob.on_done``, many at a time for one wake-up.
 
-*Urgent* pages have places of their own and pass all others that the thread has not taken yet. Two
-pages whose order matters are both urgent, or neither, or the urgent one comes first.
+*Urgent* pages have places of their own and pass the others that the thread has not taken yet. One
+is treated as any other while a page with its ``order_key`` waits among those: whoever sent that, be
+it a task that has ended since, its records stay in front.
 
 Answers of different pages may overtake each other (acknowledgements arrive by Kafka partition); an
 empty page is answered when the thread reaches it. Order among answers is the frontier's business.
@@ -21,7 +22,8 @@ one. A *broken* one (a defect in this package) is a ``WorkerError`` for ``on_fai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import structlog
@@ -78,7 +80,10 @@ class PageProducer:
         self._sender = PageSender(conf, name=name, report=self._inbox.push)
         self._on_failure = on_failure
         self._places = {urgent: asyncio.Semaphore(queue_pages_max) for urgent in (False, True)}
-        self._place_holders: set[SendJob] = set()
+        self._place_holders: dict[SendJob, bool] = {}
+        """Which places they hold: those for urgent pages?"""
+        self._waiting: Counter[Hashable] = Counter()
+        """Order keys of pages that are not treated as urgent and were not taken by the thread."""
         self._outstanding: dict[SendJob, int] = {}
         self._flushes: dict[asyncio.Future[None], int] = {}
         self._error: ConnectdError | None = None
@@ -100,15 +105,26 @@ class PageProducer:
             WorkerError: its thread has died.
         """
         self._check_usable()
-        places = self._places[job.is_urgent]
-        await places.acquire()
-        try:
-            self._check_usable()
-        except ConnectdError:
-            places.release()
-            raise
-        self._place_holders.add(job)
-        self._hand_over(job)
+        while True:
+            is_urgent = self._may_pass(job)
+            places = self._places[is_urgent]
+            await places.acquire()
+            try:
+                self._check_usable()
+            except ConnectdError:
+                places.release()
+                raise
+            if is_urgent == self._may_pass(job):
+                break
+            places.release()  # another page came, or went, meanwhile
+        self._place_holders[job] = is_urgent
+        if not is_urgent:
+            self._waiting[job.order_key] += 1
+        self._hand_over(job, is_urgent=is_urgent)
+
+    def _may_pass(self, job: SendJob) -> bool:
+        """Whether a page may be treated as urgent."""
+        return job.is_urgent and not self._waiting[job.order_key]
 
     def send_nowait(self, job: SendJob) -> None:
         """Hand over a page although the input queue may be full; the caller bounds its pages.
@@ -119,11 +135,11 @@ class PageProducer:
         self._check_usable()
         self._hand_over(job)
 
-    def _hand_over(self, job: SendJob) -> None:
+    def _hand_over(self, job: SendJob, *, is_urgent: bool = False) -> None:
         self._pages_sent += 1
         self._pages_queued += 1
         self._outstanding[job] = self._pages_sent
-        self._sender.put(job)
+        self._sender.put(job, is_urgent=is_urgent)
 
     async def flush(self, deadline_s: float) -> int:
         """Wait until every page sent before this call is answered, without lingering.
@@ -234,9 +250,7 @@ class PageProducer:
             match report:
                 case Taken(job):
                     self._pages_queued -= 1
-                    if job in self._place_holders:
-                        self._place_holders.discard(job)
-                        self._places[job.is_urgent].release()
+                    self._free_place(job)
                 case Settled(job, result):
                     self._settle(job, result)
                 case Failed(error):
@@ -247,6 +261,16 @@ class PageProducer:
             if not done.done() and not self._unanswered(last):
                 done.set_result(None)
         self._end_if_retired()
+
+    def _free_place(self, job: SendJob) -> None:
+        is_urgent = self._place_holders.pop(job, None)
+        if is_urgent is None:
+            return
+        if not is_urgent:
+            self._waiting[job.order_key] -= 1
+            if not self._waiting[job.order_key]:
+                del self._waiting[job.order_key]
+        self._places[is_urgent].release()
 
     def _settle(self, job: SendJob, result: SendResult) -> None:
         if self._outstanding.pop(job, None) is None:

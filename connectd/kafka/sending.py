@@ -33,7 +33,7 @@ from connectd.errors import (
     WorkerError,
 )
 from connectd.kafka import clientconf, errors
-from connectd.kafka.batches import Batches
+from connectd.kafka.batches import BATCH_RECORDS, Batches
 from connectd.kafka.clientconf import Conf
 from connectd.kafka.page import Page, SendJob, SendResult
 from connectd.kafka.stranded import Lookout
@@ -103,8 +103,8 @@ class PageSender:
             self._producer = Producer(clientconf.with_voice(conf, self._voice))
         except KafkaException as error:
             raise ConfigError(f"creating a producer: {errors.kafka_error(error).str()}") from error
-        # The client refuses nothing of half the size, whatever the key.
-        self._batches = Batches(self._producer, bytes_max=int(conf["message.max.bytes"]) // 2)
+        # Half of it leaves room for what Kafka adds to a record.
+        self._batches = Batches(self._producer, bytes_max=clientconf.message_bytes_max(conf) // 2)
         self._lookout = Lookout(Producer, conf, self._voice)
         self._topic = ""
         self._report = report
@@ -125,9 +125,9 @@ class PageSender:
         """Start the thread."""
         self._thread.start()
 
-    def put(self, job: SendJob) -> None:
-        """Hand over a page. The caller bounds how many lie here."""
-        (self._urgent if job.is_urgent else self._queue).put(job)
+    def put(self, job: SendJob, *, is_urgent: bool) -> None:
+        """Hand over a page. The caller bounds how many lie here; urgent ones are taken first."""
+        (self._urgent if is_urgent else self._queue).put(job)
         self._is_wanted.set()
 
     def wake(self) -> None:
@@ -193,7 +193,7 @@ class PageSender:
             return serve(wait_s)
         except KafkaException as error:
             if not self._is_fatal(error):
-                raise
+                raise WorkerError(f"serving Kafka's client: {errors.kafka_error(error)}") from error
             return 0
 
     def _next_job(self) -> SendJob | None:
@@ -254,41 +254,55 @@ class PageSender:
 
     def _produce_plain(self, page: Page, encoded: EncodedPage) -> None:
         """The direct path: hot, what is paid per record is in ``batches``."""
+        topic, left = encoded.topic, encoded.records
         ack = page.ack_with_offset if page.job.wants_offsets else page.ack
-        taken, refused = self._batches.produce(encoded.topic, encoded.records, ack)
-        if taken == len(encoded.records) and not refused:
-            return
-        ends = bool(refused) and page.job.stops_at_refusal
-        if ends:
-            page.leave_out(len(encoded.records) - taken)
-        for place, error in refused:
-            key, value = encoded.records[place]
-            page.refuse(KafkaException(error), RoutedRecord(encoded.topic, key, value))
-        if not ends:
-            left = encoded.records[taken:]
-            self._produce_each(page, [RoutedRecord(encoded.topic, *each) for each in left])
+        while True:
+            taken, refused = self._batches.produce(topic, left, ack)
+            if taken == len(left) and not refused:
+                return
+            ends = bool(refused) and page.job.stops_at_refusal
+            if ends:
+                page.leave_out(len(left) - taken)
+            for place, error in refused:
+                page.refuse(KafkaException(error), RoutedRecord(topic, *left[place]))
+            if ends:
+                return
+            some = left[taken : taken + BATCH_RECORDS]
+            left = left[taken + len(some) :]
+            routed = [RoutedRecord(topic, key, value) for key, value in some]
+            if not self._produce_each(page, routed, behind=len(left)):
+                return
 
     def _produce_routed(self, page: Page, encoded: RoutedPage) -> None:
         self._produce_each(page, encoded.records, is_whole=True)
 
     def _produce_each(
-        self, page: Page, records: Sequence[RoutedRecord], *, is_whole: bool = False
-    ) -> None:
-        """One by one, as the client has room for them: the end of a page, or all of it."""
+        self,
+        page: Page,
+        records: Sequence[RoutedRecord],
+        *,
+        behind: int = 0,
+        is_whole: bool = False,
+    ) -> bool:
+        """One by one, as the client has room for them; False: the page ends here.
+
+        ``behind``: so many records of the page come after these. ``is_whole``: they are a page.
+        """
         for number, record in enumerate(records):
             index = number if is_whole else None
             try:
                 if not self._produce_with_patience(page, record, index):
-                    return
+                    return False
             except KafkaException as error:
                 if self._is_fatal(error):
-                    return
+                    return False
                 stops = page.job.stops_at_refusal
                 if stops:
-                    page.leave_out(len(records) - number - 1)
+                    page.leave_out(len(records) - number - 1 + behind)
                 page.refuse(error, record, index=index)
                 if stops:
-                    return
+                    return False
+        return True
 
     def _produce_with_patience(self, page: Page, record: RoutedRecord, index: int | None) -> bool:
         """Wait with this record until the buffer takes it; False when the page is given up."""

@@ -240,8 +240,8 @@ class RecordBatch:
     """Called on the loop when this and all earlier batches of the partition are acknowledged."""
     delivered: DeliveredElsewhere | None = None
     is_urgent: bool = False
-    """Somebody waits for it: it may pass pages of other partitions on their way to the producer.
-    None of its own partition that is not urgent may be on its way."""
+    """Somebody waits for it: before the producer it may pass pages of other inputs, that is, of
+    source partitions whose first member is another."""
 
 
 @dataclass(frozen=True)

@@ -338,6 +338,7 @@ class SourceTaskRunner:
         if self._producer is None:
             raise InvariantError(f"task {self._name} sends without a producer")
         records, is_urgent = len(emission.payload), emission.is_urgent
+        source = emission.source_partition.items[:1]  # the table, whatever the shard or segment
         encoding = PageEncoding(emission.payload, self._converters, self._settings.errors)
         del emission  # the encoding lets go of the page as soon as it can
         self._in_flight += 1
@@ -355,6 +356,7 @@ class SourceTaskRunner:
                 failures_max=self._failures_max,
                 stops_at_refusal=not self._settings.errors.tolerates_all,
                 is_urgent=is_urgent,
+                order_key=source,
             )
             await self._producer.send(job if self._tracing is None else self._tracing.traced(job))
         except BaseException:

@@ -1,7 +1,7 @@
 """How many full pages may wait for Kafka at a time: enough to keep it busy, and no standing queue.
 
-What is handed to the producer is sent in its order of arrival, so a change of a quiet table waits
-behind all pages that lie there. With as many as fit, that is seconds. As TCP Vegas does with
+What the producer's thread has taken is sent in that order, and a change of a quiet table waits
+behind all of it. With as much as fits, that is seconds. As TCP Vegas does with
 packets, the window follows the delay: the shortest time to an acknowledgement is what the way
 takes, and what later ones take longer is waiting. While they wait little the window grows, while
 they wait long it shrinks. A broker that is far away has a long way and gets a large window; a slow

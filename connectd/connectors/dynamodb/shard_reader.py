@@ -141,9 +141,10 @@ class ShardReader:
         self._quiet_since_s = self._emitted_s - _QUIET_AT_FIRST_S
         unacked = scope.progress.under_way(position.shard_id)
         self._progress = ShardProgress(started_s=self._emitted_s, unacked=unacked)
-        # The reader before may have left pages in the long lane, which the short one overtakes.
-        # Else a full page will tell.
-        self._is_behind = bool(unacked)
+        # Readers before, of this shard or one that it follows, may have left pages in the long
+        # lane, which the short one overtakes. Else a full page will tell.
+        self._elders = scope.progress.newest_under_way()
+        self._is_behind = bool(self._elders)
         self.has_read = False
 
     @property
@@ -231,8 +232,19 @@ class ShardReader:
             elif found is not None:
                 scope.queue.put(found)
         # Back to the short lane only when nothing is left in the long one: it would be overtaken.
-        self._is_behind = self._is_page_full or bool(self._progress.unacked)
+        self._is_behind = (
+            self._is_page_full or bool(self._progress.unacked) or self._are_elders_under_way()
+        )
         return page
+
+    def _are_elders_under_way(self) -> bool:
+        """Whether pages of the table that were under way at the start still are."""
+        self._elders = [
+            (pages, newest)
+            for pages, newest in self._elders
+            if pages and pages[0].emitted_s <= newest.emitted_s
+        ]
+        return bool(self._elders)
 
     def _request(self) -> Coroutine[Any, Any, RawResponse]:
         """The next page; what opens an iterator first costs a frame more."""

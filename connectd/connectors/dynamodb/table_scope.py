@@ -151,6 +151,10 @@ class TableProgress:
         """
         return self.unacked.setdefault(shard_id, deque())
 
+    def newest_under_way(self) -> list[tuple[deque[Unacked], Unacked]]:
+        """Of each shard that has pages or seals under way: all of them, and the newest."""
+        return [(each, each[-1]) for each in self.unacked.values() if each]
+
     def count(self, acked: Acked) -> None:
         """Records have reached Kafka, or were skipped."""
         self.records_sent += acked.records

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from connectd.connectors.dynamodb.emission_queue import EmissionQueue
+from connectd.connectors.dynamodb.table_scope import Unacked
 from connectd.errors import (
     InvalidRequestError,
     ThrottledError,
@@ -513,4 +514,36 @@ async def test_seals_come_after_everything_of_their_shard() -> None:
     await rig.until(lambda: "Seal" in order)
     assert order[-1] == "Seal"
     assert order.count("Seal") == 1
+    await rig.stop()
+
+
+@virtual
+async def test_a_reader_passes_no_page_of_its_table_that_was_under_way_before_it() -> None:
+    """Another shard's, too: it may be one that this one follows, given up in a gap."""
+    account = new_account()
+    table = account.add_table("orders")
+    rig = Rig(account)
+    urgent: list[bool] = []
+
+    def on_emission(emission: RecordBatch | Seal) -> None:
+        if isinstance(emission, RecordBatch) and len(emission.payload):
+            urgent.append(emission.is_urgent)
+
+    rig.on_emission = on_emission
+    await rig.start()
+    assert rig.task is not None
+    elder = rig.task._progress["orders"].under_way("shard-before")
+    elder.append(Unacked(born_s=0.0, emitted_s=0.0))
+    await rig.until(lambda: rig.is_in_sync("orders"))
+    await rig.sleep(5)
+    for value in range(3):
+        table.put("k", value)
+        await rig.sleep(20)
+    assert urgent == [False] * 3
+    elder.append(Unacked(born_s=99.0, emitted_s=99.0))  # what came later does not count
+    elder.popleft()
+    for value in range(2):  # the first is waited for in the long lane
+        table.put("k", value)
+        await rig.sleep(20)
+    assert urgent[-1]
     await rig.stop()

@@ -161,7 +161,7 @@ def test_memory_is_not_taken_for_what_a_server_only_announces() -> None:
         connection, _ = connected()
         answer = asked(connection)
         receive(connection, b"HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n" + BODY)
-        assert len(connection.get_buffer(-1)) < len(BODY)
+        assert len(connection.get_buffer(-1)) < 1 << 20
         assert not answer.done()
 
     run(scenario)

@@ -16,6 +16,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+import uvloop
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -366,6 +367,34 @@ def test_certificates_are_verified_against_the_bundle(self_signed: Path) -> None
                 assert (await post(transport, server.url)).body == b"ok"
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("framing", ["length", "chunks"])
+def test_an_answer_over_tls_is_whole_when_the_server_ends_the_connection_behind_it(
+    self_signed: Path, loop: Callable[[], asyncio.AbstractEventLoop], framing: str
+) -> None:
+    server_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_tls.load_cert_chain(self_signed)
+    body = bytes(range(256)) * 800
+    head = {
+        "length": b"Content-Length: %d\r\n\r\n%b" % (len(body), body),
+        "chunks": b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body),
+    }[framing]
+
+    async def handler(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + head)
+
+    async def scenario() -> None:
+        async with (
+            LoopbackServer(handler, tls=server_tls) as server,
+            opened(ca_bundle=str(self_signed)) as transport,
+        ):
+            for _ in range(5):
+                assert (await post(transport, server.url)).body == body
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(scenario())
 
 
 @pytest.mark.parametrize("has_length", [True, False], ids=["announced", "chunked"])

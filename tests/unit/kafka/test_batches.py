@@ -130,7 +130,7 @@ def test_a_topic_of_an_impossible_name_takes_none(cluster: MockCluster, way: Way
 
 def test_a_batch_with_a_value_above_the_limit_is_left_to_its_caller(cluster: MockCluster) -> None:
     records = _records(2 * BATCH_RECORDS)
-    records[BATCH_RECORDS + 3] = (b"key", b"x" * 101)
+    records[BATCH_RECORDS + 3] = (b"k" * 51, b"x" * 50)
     producer = _client(cluster)
     chooser = _far(producer, bytes_max=100)
     assert chooser.produce("orders", records, Acks()) == Outcome(BATCH_RECORDS)

@@ -32,6 +32,17 @@ def _accepts(kind: type[Producer] | type[Consumer], key: str) -> bool:
     return True
 
 
+@pytest.mark.parametrize(("given", "expected"), [("2000", 2000), ("0x100000", 1 << 20)])
+def test_the_largest_record_is_known(given: str, expected: int) -> None:
+    conf = clientconf.producer_conf({"max.request.size": given}, client_id="c")
+    assert clientconf.message_bytes_max(conf) == expected
+
+
+def test_a_largest_record_that_is_no_number_is_a_setting_to_mend() -> None:
+    with pytest.raises(ConfigError, match=r"message\.max\.bytes is 'much'"):
+        clientconf.message_bytes_max({"message.max.bytes": "much"})
+
+
 def test_a_producer_loses_nothing_and_places_keys_as_java_does() -> None:
     conf = clientconf.producer_conf({"bootstrap.servers": "b:1"}, client_id="c")
     assert conf == {

@@ -569,7 +569,8 @@ class TestUrgentPages:
                     encoded.append(name)
                     return EncodedPage("orders", [(None, name.encode())])
 
-                return SendJob(encode, bench.answers.append, is_urgent=is_urgent)
+                key = "quiet" if is_urgent else "busy"
+                return SendJob(encode, bench.answers.append, is_urgent=is_urgent, order_key=key)
 
             await bench.producer.send(job("first"))
             await asyncio.to_thread(begun.wait, DEADLINE_S)  # it is in the thread's hands
@@ -591,6 +592,52 @@ class TestUrgentPages:
         long = [f"long {number}" for number in range(QUEUE_PAGES_MAX)]
         encoded.remove("late")  # it was put while these were encoded
         assert encoded == ["first", *urgent, *long]
+
+    def test_none_passes_a_page_of_its_own_input_whoever_sent_that(
+        self, cluster: MockCluster
+    ) -> None:
+        """A task may have ended, and its pages still wait here when the next one begins."""
+        begun, goes_on = threading.Event(), threading.Event()
+        encoded: list[str] = []
+
+        async def work() -> None:
+            bench = Bench(cluster)
+
+            def job(name: str, key: str, *, is_urgent: bool = False) -> SendJob:
+                def encode() -> EncodedPage:
+                    begun.set()
+                    assert goes_on.wait(DEADLINE_S)
+                    encoded.append(name)
+                    return EncodedPage("orders", [(None, name.encode())])
+
+                return SendJob(encode, bench.answers.append, is_urgent=is_urgent, order_key=key)
+
+            send = bench.producer.send
+            await send(job("first", "other"))
+            await asyncio.to_thread(begun.wait, DEADLINE_S)  # it is in the thread's hands
+            for number in range(QUEUE_PAGES_MAX - 1):
+                await send(job(f"old {number}", "orders"))
+            await send(job("new", "orders", is_urgent=True))
+            late = asyncio.ensure_future(send(job("newer", "orders", is_urgent=True)))
+            await send(job("urgent", "clicks", is_urgent=True))
+            assert not late.done(), "it waits for a place among the others"
+            goes_on.set()
+            await late
+            await bench.settle()
+            # Nothing of it waits any more.
+            begun.clear()
+            goes_on.clear()
+            await send(job("again", "other"))
+            await asyncio.to_thread(begun.wait, DEADLINE_S)
+            await send(job("last", "other"))
+            await send(job("passes", "orders", is_urgent=True))
+            goes_on.set()
+            await bench.settle()
+            await bench.producer.close(DEADLINE_S)
+
+        run(work)
+        old = [f"old {number}" for number in range(QUEUE_PAGES_MAX - 1)]
+        assert encoded == ["first", "urgent", *old, "new", "newer", "again", "passes", "last"]
 
     def test_one_that_waits_for_a_place_is_turned_away_with_the_others(
         self, cluster: MockCluster

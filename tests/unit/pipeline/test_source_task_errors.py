@@ -263,7 +263,9 @@ def test_pages_that_somebody_waits_for_are_urgent() -> None:
     async def scenario() -> None:
         rig = Rig([batch(1, "a"), replace(batch(2, "b"), is_urgent=True)])
         await rig.begin()
-        assert [job.is_urgent for job, _ in rig.producer.sent] == [False, True]
+        jobs = [job for job, _ in rig.producer.sent]
+        assert [job.is_urgent for job in jobs] == [False, True]
+        assert jobs[0].order_key == jobs[1].order_key is not None
         rig.producer.answer(0)
         rig.producer.answer(1)
         await rig.end()
