@@ -221,7 +221,7 @@ class _Lane:
     def send(self, payload: BatchPayload) -> None:
         """Send a page; all of its records are acknowledged then."""
         encode = self._prepared(PageEncoding(payload, self._converters, ErrorPolicy()))
-        self._sender.put(SendJob(encode, lambda result: None))
+        self._sender.put(SendJob(encode, lambda result: None), is_urgent=False)
         self._sender._step()
         result = self._results.pop()
         assert result.records >= len(payload)
