@@ -20,7 +20,7 @@ from connectd.errors import (
     WorkerError,
 )
 from connectd.kafka import clientconf
-from connectd.kafka.batches import NEAR_TOPICS
+from connectd.kafka.batches import BATCH_RECORDS, NEAR_TOPICS
 from connectd.kafka.page import FAILURES_MAX
 from connectd.kafka.producer import QUEUE_PAGES_MAX, PageProducer, SendJob, SendResult
 from connectd.kafka.sending import PageSender
@@ -232,6 +232,36 @@ class TestRecordsThatFail:
         assert (answer.records, answer.failure_count) == (151, 1)
         assert [failure.key for failure in answer.failures] == [b"big"]
         assert values(cluster, 150) == [value for _, value in records[:150]]
+
+    @pytest.mark.parametrize("stops", [True, False])
+    def test_one_that_others_of_its_batch_have_passed_is_counted_where_it_stands(
+        self, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch, stops: bool
+    ) -> None:
+        """As if its size had not told before that the client would refuse it."""
+        monkeypatch.setattr(clientconf, "message_bytes_max", lambda conf: 1_000_000)
+        records = page(2 * BATCH_RECORDS)
+        records[150] = (b"big", b"x" * 3000)
+
+        async def work() -> list[SendResult]:
+            bench = Bench(cluster, max_request_size="2000")
+            for number in range(NEAR_TOPICS):
+                await bench.producer.send(bench.job(page(1), topic=f"other-{number}"))
+            await bench.settle()
+            bench.answers.clear()
+            whole = EncodedPage("orders", records)
+            await bench.producer.send(
+                SendJob(lambda: whole, bench.answers.append, stops_at_refusal=stops)
+            )
+            await bench.settle()
+            await bench.producer.close(DEADLINE_S)
+            return bench.answers
+
+        (answer,) = run(work)
+        tried = BATCH_RECORDS if stops else len(records)
+        assert (answer.records, answer.failure_count) == (tried, 1)
+        assert [failure.key for failure in answer.failures] == [b"big"]
+        sent = [value for key, value in records[:tried] if key != b"big"]
+        assert values(cluster, len(sent)) == sent
 
     def test_many_are_counted_and_some_are_named(self, cluster: MockCluster) -> None:
         async def work() -> list[SendResult]:
