@@ -20,6 +20,7 @@ import orjson
 from benchmarks import converter_cases
 from benchmarks.converter_cases import Case
 from benchmarks.rig import say
+from benchmarks.sizes import size
 from connectd.app import bundled
 
 
@@ -91,7 +92,7 @@ def _cpu_s(call: Callable[[], object], count: int) -> float:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=converters", description=__doc__)
     parser.add_argument("--seconds", type=float, default=0.3, help="for each case (0.3)")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts (5)")
+    parser.add_argument("--rounds", type=size, default=5, help="of which the best counts (5)")
     parser.add_argument("--only", default="", help="cases with this in their name")
     return parser.parse_args()
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from benchmarks import rig
 from benchmarks.rig import DataPath, Rig, Usage, say
+from benchmarks.sizes import size
 from connectd.connectors.dynamodb import tiers
 from connectd.connectors.dynamodb.tiers import Tier
 
@@ -95,12 +96,15 @@ def _parse(path: DataPath, arguments: list[str]) -> argparse.Namespace:
         description=f"Copies a table through the {path} path and compares it with a boto3 loop.",
     )
     items = _ITEMS[path]
-    parser.add_argument("--items", type=int, default=items, help=f"items (default {items:,})")
+    parser.add_argument("--items", type=size, default=items, help=f"items (default {items:,})")
     parser.add_argument(
-        "--boto3-items", type=int, default=100_000, help="items of the yardstick (default 100,000)"
+        "--boto3-items",
+        type=size,
+        default=100_000,
+        help="items of the yardstick (default 100,000)",
     )
     parser.add_argument(
-        "--rounds", type=int, default=2, help="of everything, of which the best counts (2)"
+        "--rounds", type=size, default=2, help="of everything, of which the best counts (2)"
     )
     parser.add_argument("--tls", action="store_true", help="also over TLS, and what that costs")
     return parser.parse_args(arguments)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.rig import DONE_DEADLINE_S, Rig, cpu_s, machine, peak_rss_mib, rig, say, versions
+from benchmarks.sizes import size
 from connectd.runtime.cores.spawning import PROGRAM
 from tests.harness.processes import HarnessError
 from tests.harness.worker import WorkerProcess
@@ -214,12 +215,12 @@ def _command_line(pid: int) -> str:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=cores", description=__doc__)
-    parser.add_argument("--workers", type=int, default=2, help="processes for tasks (default 2)")
-    parser.add_argument("--tables", type=int, default=4, help="tables, each a task (default 4)")
+    parser.add_argument("--workers", type=size, default=2, help="processes for tasks (default 2)")
+    parser.add_argument("--tables", type=size, default=4, help="tables, each a task (default 4)")
     parser.add_argument(
-        "--items", type=int, default=400_000, help="records of all tables (default 400,000)"
+        "--items", type=size, default=400_000, help="records of all tables (default 400,000)"
     )
-    parser.add_argument("--rounds", type=int, default=2, help="of each; the best counts (2)")
+    parser.add_argument("--rounds", type=size, default=2, help="of each; the best counts (2)")
     parser.add_argument("--loads", default=",".join(LOADS), help=f"of {', '.join(LOADS)}")
     return parser.parse_args(arguments)
 

@@ -32,6 +32,7 @@ from benchmarks.fleet import Fleet, is_followed
 from benchmarks.pulses import Pulses
 from benchmarks.rest_rig import Latencies, quantile
 from benchmarks.rig import Rig, core_wait_s, cpu_s, machine, peak_rss_mib, rig, say, versions
+from benchmarks.sizes import size
 from tests.harness.processes import HarnessError
 from tests.harness.worker import WorkerProcess
 
@@ -263,10 +264,10 @@ def _ask(worker: WorkerProcess, health: Latencies, ended: threading.Event) -> No
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=latency", description=__doc__)
-    parser.add_argument("--tables", type=int, default=1000, help="tables in all (default 1000)")
-    parser.add_argument("--tasks", type=int, default=1, help="tasks that share them (default 1)")
+    parser.add_argument("--tables", type=size, default=1000, help="tables in all (default 1000)")
+    parser.add_argument("--tasks", type=size, default=1, help="tasks that share them (default 1)")
     parser.add_argument(
-        "--records", type=int, default=800_000, help="of the busy tables together (800,000)"
+        "--records", type=size, default=800_000, help="of the busy tables together (800,000)"
     )
     parser.add_argument("--alone", type=float, default=30.0, help="seconds before (30)")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds at most (600)")

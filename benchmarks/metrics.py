@@ -15,6 +15,7 @@ import threading
 
 from benchmarks.rest_rig import ControlRig, Latencies, control_rig, side_by_side
 from benchmarks.rig import say
+from benchmarks.sizes import size
 from tests.harness.probe_worker import HANGING_CLASS
 from tests.harness.processes import HarnessError
 
@@ -105,9 +106,9 @@ def _live_latencies(
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=metrics", description=__doc__)
-    parser.add_argument("--tables", type=int, default=1000, help="tables (1000)")
-    parser.add_argument("--tasks", type=int, default=10, help="tasks that share them (10)")
-    parser.add_argument("--scrapes", type=int, default=15, help="how often each is asked for (15)")
+    parser.add_argument("--tables", type=size, default=1000, help="tables (1000)")
+    parser.add_argument("--tasks", type=size, default=10, help="tasks that share them (10)")
+    parser.add_argument("--scrapes", type=size, default=15, help="how often each is asked for (15)")
     parser.add_argument("--interval", type=float, default=1.1, help="seconds in between (1.1)")
     parser.add_argument("--paths", nargs="+", default=["/metrics"], help="pages (/metrics)")
     return parser.parse_args()

@@ -13,6 +13,7 @@ import time
 
 from benchmarks.rest_rig import Latencies, control_rig, side_by_side
 from benchmarks.rig import say
+from benchmarks.sizes import size
 from tests.harness.processes import HarnessError
 
 EXPANDED = "/connectors?expand=status&expand=info"
@@ -65,9 +66,9 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=rest_load", description=__doc__)
-    parser.add_argument("--connectors", type=int, default=50, help="connectors (50)")
-    parser.add_argument("--tasks", type=int, default=4, help="tasks of each (4)")
-    parser.add_argument("--watchers", type=int, default=5, help="watchers side by side (5)")
+    parser.add_argument("--connectors", type=size, default=50, help="connectors (50)")
+    parser.add_argument("--tasks", type=size, default=4, help="tasks of each (4)")
+    parser.add_argument("--watchers", type=size, default=5, help="watchers side by side (5)")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long they ask (10)")
     return parser.parse_args()
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.rig import cpu_s, say
+from benchmarks.rig import cpu_s, leave_on_sigterm, say
 from tests.harness.kafka import KafkaBroker
 from tests.harness.probe_worker import HANGING_CLASS, ProbeWorkerProcess
 from tests.harness.processes import HarnessError
@@ -136,6 +136,7 @@ def _runs(status: dict[str, Any], tasks: int) -> bool:
 @contextlib.contextmanager
 def control_rig(name: str) -> Iterator[ControlRig]:
     """Start a broker and a worker, and end them."""
+    leave_on_sigterm()
     prefix = f"bench-{name}-{time.time_ns()}-"
     with KafkaBroker() as broker:
         say(f"broker: {broker.kind} at {broker.bootstrap}")

@@ -8,6 +8,7 @@ import time
 
 from benchmarks.rest_rig import control_rig
 from benchmarks.rig import say
+from benchmarks.sizes import size
 
 
 def main() -> None:
@@ -49,8 +50,8 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=restart", description=__doc__)
-    parser.add_argument("--connectors", type=int, default=200, help="connectors (200)")
-    parser.add_argument("--tasks", type=int, default=1, help="tasks of each (1)")
+    parser.add_argument("--connectors", type=size, default=200, help="connectors (200)")
+    parser.add_argument("--tasks", type=size, default=1, help="tasks of each (1)")
     return parser.parse_args()
 
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from benchmarks.pulses import Pulses
 from connectd.connectors.dynamodb import tiers
@@ -211,9 +212,21 @@ class Rig:
         return Usage(result["items"], result["cpu_s"], result["wall_s"], 0.0)
 
 
+def leave_on_sigterm() -> None:
+    """End as with Ctrl-C when somebody ends this process: the parts are processes of their own, and
+    one that is left behind disturbs whatever is measured next.
+    """
+
+    def leave(number: int, frame: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+
+
 @contextlib.contextmanager
 def rig(*, serves_tls: bool = False) -> Iterator[Rig]:
     """Start the parts, and end them."""
+    leave_on_sigterm()
     with FakeProcess(tls=serves_tls) as fake, KafkaBroker() as broker:
         say(f"broker: {broker.kind} at {broker.bootstrap}; DynamoDB: scripted fake at {fake.url}")
         yield Rig(fake, broker)

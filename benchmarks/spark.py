@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from benchmarks import rig, scan_plan
 from benchmarks.rig import Rig, say
+from benchmarks.sizes import size
 from tests.harness.processes import HarnessError
 from tests.harness.spark import spark_environment
 from tests.harness.topics import TopicReader
@@ -313,10 +314,10 @@ def _parse() -> argparse.Namespace:
         prog="make bench NAME=spark",
         description="Scans a table by the worker itself and by a local Spark of two slots.",
     )
-    parser.add_argument("--items", type=int, default=2_000_000, help="items (2,000,000)")
-    parser.add_argument("--segments", type=int, default=8, help="init.sync.segments (8)")
+    parser.add_argument("--items", type=size, default=2_000_000, help="items (2,000,000)")
+    parser.add_argument("--segments", type=size, default=8, help="init.sync.segments (8)")
     parser.add_argument("--page-ms", type=int, default=0, help="what a page takes to come (0)")
-    parser.add_argument("--chunk-seconds", type=int, default=5, help="spark.chunk.seconds (5)")
+    parser.add_argument("--chunk-seconds", type=size, default=5, help="spark.chunk.seconds (5)")
     return parser.parse_args()
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.fleet import EVERY_SECOND, Fleet, IdleCost, is_at_work, is_followed
 from benchmarks.rig import Rig, machine, peak_rss_mib, rig, say, versions
+from benchmarks.sizes import size
 
 
 def main(arguments: list[str]) -> None:
@@ -84,8 +85,8 @@ def _idle_row(cost: IdleCost) -> dict[str, float]:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench NAME=tables", description=__doc__)
-    parser.add_argument("--tables", type=int, default=1000, help="tables (default 1000)")
-    parser.add_argument("--tasks", type=int, default=1, help="tasks that share them (default 1)")
+    parser.add_argument("--tables", type=size, default=1000, help="tables (default 1000)")
+    parser.add_argument("--tasks", type=size, default=1, help="tasks that share them (default 1)")
     parser.add_argument(
         "--settle", type=float, default=240.0, help="seconds before each (240: listings are over)"
     )

@@ -18,6 +18,7 @@ from functools import partial
 from confluent_kafka import KafkaError, Message, Producer
 
 from benchmarks import rig
+from benchmarks.sizes import size
 from connectd.kafka.batches import Batches
 
 _RECORDS = [(b'{"id":"%08d"}' % number, b"x" * 400) for number in range(1000)]
@@ -75,9 +76,13 @@ def _measure(count: int, rounds: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench NAME=topics", description=__doc__)
     parser.add_argument(
-        "--topics", type=int, nargs="+", default=[1, 100, 1000, 4000], help="(1 100 1000 4000)"
+        "--topics",
+        type=size,
+        nargs="+",
+        default=[1, 100, 1000, 4000],
+        help="(1 100 1000 4000)",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts (5)")
+    parser.add_argument("--rounds", type=size, default=5, help="of which the best counts (5)")
     options = parser.parse_args()
     by_topics: dict[str, dict[str, float]] = {}
     for count in options.topics:

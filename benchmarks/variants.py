@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from benchmarks import rig
 from benchmarks.rig import Rig, Usage, say
+from benchmarks.sizes import size
 from connectd.connectors.dynamodb import tiers
 from connectd.connectors.dynamodb.tiers import Tier
 
@@ -83,7 +84,7 @@ def _load(parts: Rig, options: argparse.Namespace) -> None:
 def _parse(bench: str, arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"make bench NAME={bench}", description=__doc__)
     parser.add_argument("--path", choices=("scan", "stream"), default="scan")
-    parser.add_argument("--items", type=int, default=500_000, help="of the table (500,000)")
-    parser.add_argument("--rounds", type=int, default=2, help="of which the best counts (2)")
+    parser.add_argument("--items", type=size, default=500_000, help="of the table (500,000)")
+    parser.add_argument("--rounds", type=size, default=2, help="of which the best counts (2)")
     parser.add_argument("--without", action="append", default=[], help="a variant to leave out")
     return parser.parse_args(arguments)

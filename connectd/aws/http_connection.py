@@ -171,7 +171,10 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._has_bytes = True
         try:
             self._parser.feed_data(self._inbox[:nbytes])
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+        except httptools.HttpParserUpgrade:  # it tells where, and nothing else
+            self._fail(NotHttpError("the answer is not HTTP any more: it wants another protocol"))
+            return
+        except httptools.HttpParserError as error:
             self._fail(NotHttpError(f"the answer is not HTTP: {error}"))
             return
         if not self.is_waiting:
