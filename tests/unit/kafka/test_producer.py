@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import KafkaError
@@ -26,9 +23,7 @@ from connectd.kafka.producer import QUEUE_PAGES_MAX, PageProducer, SendJob, Send
 from connectd.kafka.sending import PageSender
 from connectd.model.record import EncodedPage, EncodedRecord
 from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, PRODUCE, MockCluster, mock_cluster
-
-DEADLINE_S = 20.0
-T = TypeVar("T")
+from tests.unit.kafka.page_bench import DEADLINE_S, Bench, page, run, values
 
 
 @pytest.fixture
@@ -36,52 +31,6 @@ def cluster() -> Iterator[MockCluster]:
     with mock_cluster() as cluster:
         cluster.create_topic("orders", 1)
         yield cluster
-
-
-class Bench:
-    """A producer with its answers."""
-
-    def __init__(self, cluster: MockCluster, **settings: str) -> None:
-        names = {key.replace("_", "."): value for key, value in settings.items()}
-        conf = clientconf.producer_conf({**cluster.settings, **names}, client_id="test")
-        self.failures: list[WorkerError] = []
-        self.answers: list[SendResult] = []
-        self.producer = PageProducer(conf, name="test", on_failure=self.failures.append)
-        self.producer.open()
-
-    def job(
-        self,
-        records: Sequence[EncodedRecord],
-        *,
-        topic: str = "orders",
-        on_done: Callable[[SendResult], None] | None = None,
-        wants_offsets: bool = False,
-    ) -> SendJob:
-        page = EncodedPage(topic, list(records))
-        return SendJob(lambda: page, on_done or self.answers.append, wants_offsets)
-
-    async def send(self, records: Sequence[EncodedRecord]) -> None:
-        await self.producer.send(self.job(records))
-
-    async def settle(self) -> list[SendResult]:
-        assert await self.producer.flush(DEADLINE_S) == 0
-        return self.answers
-
-
-def run(work: Callable[[], Awaitable[T]]) -> T:
-    async def bounded() -> T:
-        async with asyncio.timeout(2 * DEADLINE_S):
-            return await work()
-
-    return asyncio.run(bounded())
-
-
-def page(size: int, *, first: int = 0, value_bytes: int = 10) -> list[EncodedRecord]:
-    return [(b"key", b"%08d" % (first + n) + b"." * value_bytes) for n in range(size)]
-
-
-def values(cluster: MockCluster, count: int) -> list[bytes | None]:
-    return [message.value() for message in cluster.records("orders", 1, count)]
 
 
 def test_a_page_is_answered_once_when_all_of_its_records_are_acknowledged(
@@ -580,114 +529,6 @@ class TestClosing:
             return await asyncio.gather(*late, return_exceptions=True)
 
         assert all(isinstance(outcome, ProduceError) for outcome in run(work))
-
-
-class TestUrgentPages:
-    """They pass the others, which may be many, and have places of their own."""
-
-    def test_they_are_encoded_first_and_keep_their_order(self, cluster: MockCluster) -> None:
-        begun, goes_on = threading.Event(), threading.Event()
-        encoded: list[str] = []
-
-        async def work() -> None:
-            bench = Bench(cluster)
-
-            def job(name: str, *, is_urgent: bool = False) -> SendJob:
-                def encode() -> EncodedPage:
-                    begun.set()
-                    assert goes_on.wait(DEADLINE_S)
-                    encoded.append(name)
-                    return EncodedPage("orders", [(None, name.encode())])
-
-                key = "quiet" if is_urgent else "busy"
-                return SendJob(encode, bench.answers.append, is_urgent=is_urgent, order_key=key)
-
-            await bench.producer.send(job("first"))
-            await asyncio.to_thread(begun.wait, DEADLINE_S)  # it is in the thread's hands
-            for number in range(QUEUE_PAGES_MAX):
-                await bench.producer.send(job(f"long {number}"))
-            for number in range(QUEUE_PAGES_MAX):  # although there is no place for another
-                await bench.producer.send(job(f"urgent {number}", is_urgent=True))
-            late = asyncio.ensure_future(bench.producer.send(job("late", is_urgent=True)))
-            await asyncio.sleep(0)
-            assert not late.done()
-            assert bench.producer.statistics().pages_queued == 2 * QUEUE_PAGES_MAX
-            goes_on.set()
-            await late
-            await bench.settle()
-            await bench.producer.close(DEADLINE_S)
-
-        run(work)
-        urgent = [f"urgent {number}" for number in range(QUEUE_PAGES_MAX)]
-        long = [f"long {number}" for number in range(QUEUE_PAGES_MAX)]
-        encoded.remove("late")  # it was put while these were encoded
-        assert encoded == ["first", *urgent, *long]
-
-    def test_none_passes_a_page_of_its_own_input_whoever_sent_that(
-        self, cluster: MockCluster
-    ) -> None:
-        """A task may have ended, and its pages still wait here when the next one begins."""
-        begun, goes_on = threading.Event(), threading.Event()
-        encoded: list[str] = []
-
-        async def work() -> None:
-            bench = Bench(cluster)
-
-            def job(name: str, key: str, *, is_urgent: bool = False) -> SendJob:
-                def encode() -> EncodedPage:
-                    begun.set()
-                    assert goes_on.wait(DEADLINE_S)
-                    encoded.append(name)
-                    return EncodedPage("orders", [(None, name.encode())])
-
-                return SendJob(encode, bench.answers.append, is_urgent=is_urgent, order_key=key)
-
-            send = bench.producer.send
-            await send(job("first", "other"))
-            await asyncio.to_thread(begun.wait, DEADLINE_S)  # it is in the thread's hands
-            for number in range(QUEUE_PAGES_MAX - 1):
-                await send(job(f"old {number}", "orders"))
-            await send(job("new", "orders", is_urgent=True))
-            late = asyncio.ensure_future(send(job("newer", "orders", is_urgent=True)))
-            await send(job("urgent", "clicks", is_urgent=True))
-            assert not late.done(), "it waits for a place among the others"
-            goes_on.set()
-            await late
-            await bench.settle()
-            # Nothing of it waits any more.
-            begun.clear()
-            goes_on.clear()
-            await send(job("again", "other"))
-            await asyncio.to_thread(begun.wait, DEADLINE_S)
-            await send(job("last", "other"))
-            await send(job("passes", "orders", is_urgent=True))
-            goes_on.set()
-            await bench.settle()
-            await bench.producer.close(DEADLINE_S)
-
-        run(work)
-        old = [f"old {number}" for number in range(QUEUE_PAGES_MAX - 1)]
-        assert encoded == ["first", "urgent", *old, "new", "newer", "again", "passes", "last"]
-
-    def test_one_that_waits_for_a_place_is_turned_away_with_the_others(
-        self, cluster: MockCluster
-    ) -> None:
-        async def work() -> list[BaseException | None]:
-            bench = Bench(cluster, queue_buffering_max_messages="1")
-            cluster.go_away()
-            sending = [
-                asyncio.ensure_future(bench.producer.send(replace(bench.job(page(2)), is_urgent=u)))
-                for u in (True, False)
-                for _ in range(QUEUE_PAGES_MAX + 2)
-            ]
-            await asyncio.wait(sending, timeout=0.1)
-            await bench.producer.close(0.05)
-            return await asyncio.gather(*sending, return_exceptions=True)
-
-        outcomes = run(work)
-        half = len(outcomes) // 2
-        assert any(isinstance(each, ProduceError) for each in outcomes[:half])
-        assert any(isinstance(each, ProduceError) for each in outcomes[half:])
 
 
 def test_statistics_count_records(cluster: MockCluster) -> None:
