@@ -5,6 +5,9 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
+# Hundreds of workers are started: each would compile everything anew, which is most of its start.
+unexport PYTHONDONTWRITEBYTECODE
+
 RUNS ?= 20
 SEED ?=
 ARGS ?=
