@@ -22,8 +22,7 @@ one. A *broken* one (a defect in this package) is a ``WorkerError`` for ``on_fai
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -82,8 +81,6 @@ class PageProducer:
         self._places = {urgent: asyncio.Semaphore(queue_pages_max) for urgent in (False, True)}
         self._place_holders: dict[SendJob, bool] = {}
         """Which places they hold: those for urgent pages?"""
-        self._waiting: Counter[Hashable] = Counter()
-        """Order keys of pages that are not treated as urgent and were not taken by the thread."""
         self._outstanding: dict[SendJob, int] = {}
         self._flushes: dict[asyncio.Future[None], int] = {}
         self._error: ConnectdError | None = None
@@ -118,13 +115,15 @@ class PageProducer:
                 break
             places.release()  # another page came, or went, meanwhile
         self._place_holders[job] = is_urgent
-        if not is_urgent:
-            self._waiting[job.order_key] += 1
         self._hand_over(job, is_urgent=is_urgent)
 
     def _may_pass(self, job: SendJob) -> bool:
-        """Whether a page may be treated as urgent."""
-        return job.is_urgent and not self._waiting[job.order_key]
+        """Whether a page may be treated as urgent. There are few others to look at."""
+        return job.is_urgent and not any(
+            other.order_key == job.order_key
+            for other, is_urgent in self._place_holders.items()
+            if not is_urgent
+        )
 
     def send_nowait(self, job: SendJob) -> None:
         """Hand over a page although the input queue may be full; the caller bounds its pages.
@@ -264,13 +263,8 @@ class PageProducer:
 
     def _free_place(self, job: SendJob) -> None:
         is_urgent = self._place_holders.pop(job, None)
-        if is_urgent is None:
-            return
-        if not is_urgent:
-            self._waiting[job.order_key] -= 1
-            if not self._waiting[job.order_key]:
-                del self._waiting[job.order_key]
-        self._places[is_urgent].release()
+        if is_urgent is not None:
+            self._places[is_urgent].release()
 
     def _settle(self, job: SendJob, result: SendResult) -> None:
         if self._outstanding.pop(job, None) is None:
