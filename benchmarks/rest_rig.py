@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.rig import cpu_s, leave_on_sigterm, say
+from benchmarks.rig import cpu_s, say
 from tests.harness.kafka import KafkaBroker
 from tests.harness.probe_worker import HANGING_CLASS, ProbeWorkerProcess
-from tests.harness.processes import HarnessError
+from tests.harness.processes import HarnessError, sigterm_is_ctrl_c
 
 DEADLINE_S = 120.0
 POLL_S = 0.05
@@ -136,7 +136,7 @@ def _runs(status: dict[str, Any], tasks: int) -> bool:
 @contextlib.contextmanager
 def control_rig(name: str) -> Iterator[ControlRig]:
     """Start a broker and a worker, and end them."""
-    leave_on_sigterm()
+    sigterm_is_ctrl_c()
     prefix = f"bench-{name}-{time.time_ns()}-"
     with KafkaBroker() as broker:
         say(f"broker: {broker.kind} at {broker.bootstrap}")

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import platform
-import signal
 import subprocess
 import sys
 import time
@@ -18,14 +17,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from benchmarks.pulses import Pulses
 from connectd.connectors.dynamodb import tiers
 from connectd.connectors.dynamodb.tiers import Tier
 from tests.fakes.process import FakeProcess
 from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import HarnessError
+from tests.harness.processes import HarnessError, sigterm_is_ctrl_c
 from tests.harness.worker import WorkerProcess
 
 DataPath = Literal["scan", "stream"]
@@ -212,21 +211,10 @@ class Rig:
         return Usage(result["items"], result["cpu_s"], result["wall_s"], 0.0)
 
 
-def leave_on_sigterm() -> None:
-    """End as with Ctrl-C when somebody ends this process: the parts are processes of their own, and
-    one that is left behind disturbs whatever is measured next.
-    """
-
-    def leave(number: int, frame: object) -> NoReturn:
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-
-
 @contextlib.contextmanager
 def rig(*, serves_tls: bool = False) -> Iterator[Rig]:
     """Start the parts, and end them."""
-    leave_on_sigterm()
+    sigterm_is_ctrl_c()
     with FakeProcess(tls=serves_tls) as fake, KafkaBroker() as broker:
         say(f"broker: {broker.kind} at {broker.bootstrap}; DynamoDB: scripted fake at {fake.url}")
         yield Rig(fake, broker)

@@ -1,15 +1,10 @@
-"""How benchmarks take what they are told, and an end from outside."""
+"""How benchmarks take what they are told."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-from collections.abc import Iterator
-
 import pytest
 
-from benchmarks import rig, tables, topics
+from benchmarks import tables, topics
 from benchmarks.sizes import size
 
 
@@ -33,27 +28,3 @@ def test_no_tables_are_too_few() -> None:
 
 def test_a_size_is_a_number() -> None:
     assert size("7") == 7
-
-
-@pytest.fixture
-def handled_as_before() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
-
-
-@pytest.mark.usefixtures("handled_as_before")
-def test_ended_from_outside_the_parts_end_first() -> None:
-    ended: list[str] = []
-
-    def measure() -> None:
-        with contextlib.ExitStack() as parts:
-            parts.callback(ended.append, "parts")
-            os.kill(os.getpid(), signal.SIGTERM)
-            signal.sigtimedwait([], 5)
-
-    rig.leave_on_sigterm()
-    with pytest.raises(SystemExit) as end:
-        measure()
-    assert end.value.code == 128 + signal.SIGTERM
-    assert ended == ["parts"]
