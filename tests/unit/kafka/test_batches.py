@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -12,16 +12,9 @@ from confluent_kafka import KafkaError, Message, Producer
 from connectd.kafka import clientconf
 from connectd.kafka.batches import BATCH_RECORDS, NEAR_TOPICS, Batches, Outcome
 from connectd.model.record import EncodedRecord
-from tests.unit.kafka.mock_cluster import MockCluster, mock_cluster
+from tests.unit.kafka.mock_cluster import MockCluster
 
 _LARGE = 1_000_000
-
-
-@pytest.fixture
-def cluster() -> Iterator[MockCluster]:
-    with mock_cluster() as cluster:
-        cluster.create_topic("orders", 1)
-        yield cluster
 
 
 class Acks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import KafkaError
@@ -22,15 +21,8 @@ from connectd.kafka.page import FAILURES_MAX
 from connectd.kafka.producer import QUEUE_PAGES_MAX, PageProducer, SendJob, SendResult
 from connectd.kafka.sending import PageSender
 from connectd.model.record import EncodedPage, EncodedRecord
-from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, PRODUCE, MockCluster, mock_cluster
+from tests.unit.kafka.mock_cluster import INIT_PRODUCER_ID, PRODUCE, MockCluster
 from tests.unit.kafka.page_bench import DEADLINE_S, Bench, page, run, values
-
-
-@pytest.fixture
-def cluster() -> Iterator[MockCluster]:
-    with mock_cluster() as cluster:
-        cluster.create_topic("orders", 1)
-        yield cluster
 
 
 def test_a_page_is_answered_once_when_all_of_its_records_are_acknowledged(
@@ -136,6 +128,29 @@ def test_a_defect_in_an_encoder_fails_its_own_page_only(cluster: MockCluster) ->
     assert second.error is None
 
 
+def answer_to(
+    cluster: MockCluster, records: list[EncodedRecord], *, topics_before: int, stops: bool
+) -> SendResult:
+    """To a page for a client that takes records of 2,000 bytes and knows so many topics."""
+    whole = EncodedPage("orders", records)
+
+    async def work() -> list[SendResult]:
+        bench = Bench(cluster, max_request_size="2000")
+        for number in range(topics_before):
+            await bench.producer.send(bench.job(page(1), topic=f"other-{number}"))
+        await bench.settle()
+        bench.answers.clear()
+        await bench.producer.send(
+            SendJob(lambda: whole, bench.answers.append, stops_at_refusal=stops)
+        )
+        await bench.settle()
+        await bench.producer.close(DEADLINE_S)
+        return bench.answers
+
+    (answer,) = run(work)
+    return answer
+
+
 class TestRecordsThatFail:
     def test_one_that_is_too_large_fails_alone(self, cluster: MockCluster) -> None:
         async def work() -> list[SendResult]:
@@ -163,21 +178,7 @@ class TestRecordsThatFail:
         records = page(300)
         records[150] = (b"big", b"x" * 3000)
 
-        async def work() -> list[SendResult]:
-            bench = Bench(cluster, max_request_size="2000")
-            for number in range(topics_before):
-                await bench.producer.send(bench.job(page(1), topic=f"other-{number}"))
-            await bench.settle()
-            bench.answers.clear()
-            whole = EncodedPage("orders", records)
-            await bench.producer.send(
-                SendJob(lambda: whole, bench.answers.append, stops_at_refusal=True)
-            )
-            await bench.settle()
-            await bench.producer.close(DEADLINE_S)
-            return bench.answers
-
-        (answer,) = run(work)
+        answer = answer_to(cluster, records, topics_before=topics_before, stops=True)
         assert (answer.records, answer.failure_count) == (151, 1)
         assert [failure.key for failure in answer.failures] == [b"big"]
         assert values(cluster, 150) == [value for _, value in records[:150]]
@@ -191,21 +192,7 @@ class TestRecordsThatFail:
         records = page(2 * BATCH_RECORDS)
         records[150] = (b"big", b"x" * 3000)
 
-        async def work() -> list[SendResult]:
-            bench = Bench(cluster, max_request_size="2000")
-            for number in range(NEAR_TOPICS):
-                await bench.producer.send(bench.job(page(1), topic=f"other-{number}"))
-            await bench.settle()
-            bench.answers.clear()
-            whole = EncodedPage("orders", records)
-            await bench.producer.send(
-                SendJob(lambda: whole, bench.answers.append, stops_at_refusal=stops)
-            )
-            await bench.settle()
-            await bench.producer.close(DEADLINE_S)
-            return bench.answers
-
-        (answer,) = run(work)
+        answer = answer_to(cluster, records, topics_before=NEAR_TOPICS, stops=stops)
         tried = BATCH_RECORDS if stops else len(records)
         assert (answer.records, answer.failure_count) == (tried, 1)
         assert [failure.key for failure in answer.failures] == [b"big"]

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-
-import pytest
 
 from connectd.errors import ProduceError
 from connectd.kafka.producer import QUEUE_PAGES_MAX, SendJob
 from connectd.model.record import EncodedPage
-from tests.unit.kafka.mock_cluster import MockCluster, mock_cluster
+from tests.unit.kafka.mock_cluster import MockCluster
 from tests.unit.kafka.page_bench import DEADLINE_S, Bench, page, run
-
-
-@pytest.fixture
-def cluster() -> Iterator[MockCluster]:
-    with mock_cluster() as cluster:
-        cluster.create_topic("orders", 1)
-        yield cluster
 
 
 class TestUrgentPages:
