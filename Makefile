@@ -13,6 +13,8 @@ SEED ?=
 ARGS ?=
 NAME ?=
 
+BENCHMARKS := scan stream transforms formats tables topics latency cores spark converters rest_load metrics restart hanging
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint conformance soak bench sbom
 
@@ -44,7 +46,8 @@ soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)
 	@$(PY) -m tests.simulation.soak --runs $(RUNS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 bench: $(STAMP) ## one benchmark: NAME=scan, stream, transforms, formats, tables, topics, latency, cores, spark, converters, rest_load, metrics, restart, hanging
-	@test -n "$(NAME)" || { echo "make bench needs NAME, for example NAME=scan" >&2; exit 2; }
+	@test -n "$(filter $(BENCHMARKS),$(NAME))" || { \
+	  echo "make bench: NAME is '$(NAME)', expected one of: $(BENCHMARKS)" >&2; exit 2; }
 	@$(PY) -m benchmarks.$(NAME) $(ARGS)
 
 sbom: $(STAMP) ## what is in the worker's image, built without an engine, listed and audited: sbom.cdx.json

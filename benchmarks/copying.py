@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from benchmarks import rig
 from benchmarks.rig import DataPath, Rig, Usage, say
-from benchmarks.sizes import size
+from benchmarks.sizes import size, size_of_tenths
 from connectd.connectors.dynamodb import tiers
 from connectd.connectors.dynamodb.tiers import Tier
 
@@ -96,7 +96,9 @@ def _parse(path: DataPath, arguments: list[str]) -> argparse.Namespace:
         description=f"Copies a table through the {path} path and compares it with a boto3 loop.",
     )
     items = _ITEMS[path]
-    parser.add_argument("--items", type=size, default=items, help=f"items (default {items:,})")
+    parser.add_argument(
+        "--items", type=size_of_tenths, default=items, help=f"items (default {items:,})"
+    )
     parser.add_argument(
         "--boto3-items",
         type=size,

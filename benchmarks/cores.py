@@ -147,12 +147,12 @@ def _run(
                 {"tasks.max": str(len(tables)), "init.sync.segments": "1", **config},
             ),
         )
-        begun_records = _wait_sent(worker, round(BEGUN * records))
+        begun_records = _wait_sent(parts, worker, round(BEGUN * records))
         pids = [worker.pid, *task_processes(worker.pid)]
         beside = (parts.fake.pid, parts.broker.pid)
         before, began_s = [(cpu_s(pid), python_s(pid)) for pid in pids], time.monotonic()
         beside_s = sum(map(cpu_s, beside))
-        done_records = _wait_sent(worker, records)
+        done_records = _wait_sent(parts, worker, records)
         if done_records - begun_records < records / 2:
             raise HarnessError(f"{records} records are too few to be measured; raise --items")
         return Run(
@@ -167,11 +167,12 @@ def _run(
         )
 
 
-def _wait_sent(worker: WorkerProcess, count: int) -> int:
+def _wait_sent(parts: Rig, worker: WorkerProcess, count: int) -> int:
     """Wait until all tables together have sent so many; how many they have."""
     give_up_at = time.monotonic() + DONE_DEADLINE_S
     rows: list[dict[str, Any]] = []
     while time.monotonic() < give_up_at:
+        parts.demand_fake()
         answer = worker.request("GET", "/connectd/connectors/bench/tables")
         rows = answer.body["tables"] if answer.status == 200 else []
         sent = sum(int(row.get("records_sent") or 0) for row in rows)

@@ -85,6 +85,7 @@ class Fleet:
     ) -> float:
         """Seconds since ``began_s`` until it holds for every table."""
         while True:
+            self._rig.demand_fake()
             rows = self.rows(worker)
             late = len(self.tables) - sum(map(holds, rows))
             elapsed_s = time.monotonic() - began_s

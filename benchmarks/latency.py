@@ -144,6 +144,7 @@ def _measure(
     ends = Ends(parts.broker.bootstrap, [f"{fleet.topic_prefix}{table}" for table in busy])
     # Every fourth change has a tombstone, so a fourth more will come: until then all are at work.
     while (sent := ends.records()) < records * BUSY_TABLES:
+        parts.demand_fake()
         if time.monotonic() - began_s > options.limit:
             raise HarnessError(f"the busy tables have sent {sent} records\n{worker.log_tail()}")
         time.sleep(LOOK_S)

@@ -100,6 +100,13 @@ class Rig:
         """The environment that makes a worker, or boto3, trust the fake."""
         return {"AWS_CA_BUNDLE": str(self.fake.ca_bundle)} if self.is_over_tls else {}
 
+    def demand_fake(self) -> None:
+        """Raise HarnessError if the scripted DynamoDB has ended: nothing more would come of it."""
+        if not self.fake.is_running:
+            raise HarnessError(
+                "the scripted DynamoDB has ended, by a signal or for want of memory: measure again"
+            )
+
     def load_items(self, table: str, count: int) -> None:
         """A table with ``count`` items of 400 bytes and an empty stream."""
         self._create(table)
@@ -180,6 +187,7 @@ class Rig:
         give_up_at = time.monotonic() + DONE_DEADLINE_S
         row: dict[str, Any] = {}
         while time.monotonic() < give_up_at:
+            self.demand_fake()
             row = table_row(worker, table)
             if int(row.get("records_sent") or 0) >= count:
                 return

@@ -88,6 +88,11 @@ class FakeProcess:
         return self._process.pid
 
     @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended, by itself or by somebody else."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def ca_bundle(self) -> Path:
         """The certificate of the authority that vouches for ``tls_url``, while that is there."""
         assert self._home is not None, "the fake does not run with tls=True"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SWITCH_ENV: Final = "CONNECTD_ACCELERATOR"
 
-_ON: Final = ("", "on", "1", "true", "yes")
+_ON: Final = ("", "on", "1", "true", "yes", "compiled")
 """Whoever says anything else wants to do without."""
 
 _EXTENSION: Final = "connectd.connectors.dynamodb.page_scanner"

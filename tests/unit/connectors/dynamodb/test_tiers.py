@@ -165,13 +165,13 @@ def test_the_extension_is_there_where_it_can_be_built() -> None:
     assert is_there is can_be_built, "build it: make, or by hand python hatch_build.py ."
 
 
-@pytest.mark.parametrize("word", ["on", " ON ", "1", "true", "yes", ""])
+@pytest.mark.parametrize("word", ["on", " ON ", "1", "true", "yes", "compiled", ""])
 def test_the_switch_may_say_what_is_so_anyway(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     monkeypatch.setenv(tiers.SWITCH_ENV, word)
     assert tiers.why_portable() == tiers._load()[1]
 
 
-@pytest.mark.parametrize("word", ["off", " OFF ", "0", "false", "no", "disabled"])
+@pytest.mark.parametrize("word", ["off", " OFF ", "0", "false", "no", "disabled", "portable"])
 def test_the_switch_takes_the_portable_tier(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     monkeypatch.setenv(tiers.SWITCH_ENV, word)
     assert tiers.active() is Tier.PORTABLE
