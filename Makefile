@@ -23,6 +23,7 @@ help: ## this text
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "make demo ARGS=--exit verifies and ends; make soak RUNS=200 SEED=7; make bench NAME=scan."
+	@echo "Benchmarks: $(BENCHMARKS)"
 	@echo "KAFKA_BOOTSTRAP=host:port  uses a broker that runs already, instead of starting one"
 	@echo "CONNECTD_CACHE=directory   keeps the broker's jars there, instead of ~/.cache/connectd"
 	@echo "PYTHON=python3.12          builds $(VENV) with this interpreter"
@@ -45,7 +46,7 @@ conformance: $(STAMP) ## the REST API and the plugins against the real ones' ans
 soak: $(STAMP) ## RUNS seeded crash and fault runs (SEED repeats one)
 	@$(PY) -m tests.simulation.soak --runs $(RUNS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-bench: $(STAMP) ## one benchmark: NAME=scan, stream, transforms, formats, tables, topics, latency, cores, spark, converters, rest_load, metrics, restart, hanging
+bench: $(STAMP) ## one benchmark (NAME=scan), with a line of JSON at its end
 	@test -n "$(filter $(BENCHMARKS),$(NAME))" || { \
 	  echo "make bench: NAME is '$(NAME)', expected one of: $(BENCHMARKS)" >&2; exit 2; }
 	@$(PY) -m benchmarks.$(NAME) $(ARGS)

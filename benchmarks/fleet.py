@@ -7,7 +7,7 @@ turned away with the error that AWS answers, so a worker that is not careful sho
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ GET_RESOURCES_PER_S = 5.0
 DEADLINE_S = 900.0
 _LOOK_S = 0.5
 _ENV = "fleet"
-_CONNECTOR = "bench"
 
 EVERY_SECOND = {"stream.poll.interval.ms": "1000", "stream.poll.interval.max.ms": "1000"}
 """Each shard is read once a second, whether it has records or not."""
@@ -66,14 +65,9 @@ class Fleet:
             **{name.replace("_", "."): value for name, value in extra.items()},
         }
         del config["dynamodb.table.whitelist"]
-        answer = worker.request("PUT", f"/connectors/{_CONNECTOR}/config", config)
+        answer = worker.request("PUT", "/connectors/bench/config", config)
         if answer.status not in (200, 201):
             raise HarnessError(f"configuring the connector: {answer.status} {answer.body}")
-
-    def rows(self, worker: WorkerProcess) -> Sequence[Mapping[str, Any]]:
-        """One row per table that a task has."""
-        answer = worker.request("GET", f"/connectd/connectors/{_CONNECTOR}/tables")
-        return answer.body["tables"] if answer.status == 200 else []
 
     def wait_until(
         self,
@@ -85,8 +79,7 @@ class Fleet:
     ) -> float:
         """Seconds since ``began_s`` until it holds for every table."""
         while True:
-            self._rig.demand_fake()
-            rows = self.rows(worker)
+            rows = self._rig.rows(worker)
             late = len(self.tables) - sum(map(holds, rows))
             elapsed_s = time.monotonic() - began_s
             if not late:

@@ -13,7 +13,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -70,13 +70,6 @@ def peak_rss_mib(pid: int) -> float:
     raise HarnessError(f"/proc/{pid}/status has no VmHWM")
 
 
-def table_row(worker: WorkerProcess, table: str) -> dict[str, Any]:
-    """What the worker tells about a table; empty before it has found it."""
-    answer = worker.request("GET", "/connectd/connectors/bench/tables")
-    rows = answer.body["tables"] if answer.status == 200 else []
-    return next((each for each in rows if each["table"] == table), {})
-
-
 @dataclass
 class Rig:
     """The scripted DynamoDB and a broker, for as long as the benchmark runs."""
@@ -102,10 +95,23 @@ class Rig:
 
     def demand_fake(self) -> None:
         """Raise HarnessError if the scripted DynamoDB has ended: nothing more would come of it."""
-        if not self.fake.is_running:
+        if not self.fake.running:
             raise HarnessError(
                 "the scripted DynamoDB has ended, by a signal or for want of memory: measure again"
             )
+
+    def rows(self, worker: WorkerProcess) -> Sequence[dict[str, Any]]:
+        """What the worker tells of each table of ``bench``; nothing before it has found them.
+
+        Raises HarnessError if the scripted DynamoDB has ended (``demand_fake``).
+        """
+        self.demand_fake()
+        answer = worker.request("GET", "/connectd/connectors/bench/tables")
+        return answer.body["tables"] if answer.status == 200 else []
+
+    def row(self, worker: WorkerProcess, table: str) -> dict[str, Any]:
+        """The same of one table; empty before it is found."""
+        return next((each for each in self.rows(worker) if each["table"] == table), {})
 
     def load_items(self, table: str, count: int) -> None:
         """A table with ``count`` items of 400 bytes and an empty stream."""
@@ -187,8 +193,7 @@ class Rig:
         give_up_at = time.monotonic() + DONE_DEADLINE_S
         row: dict[str, Any] = {}
         while time.monotonic() < give_up_at:
-            self.demand_fake()
-            row = table_row(worker, table)
+            row = self.row(worker, table)
             if int(row.get("records_sent") or 0) >= count:
                 return
             if row.get("state") == "FAILED":

@@ -197,7 +197,7 @@ def _run(
         connector = parts.connector_config(TABLE, config)
         began_s = time.time()  # as the fake has it
         parts.create_connector(worker, connector)
-        moments = _follow(worker, processes, items)
+        moments = _follow(parts, worker, processes, items)
         pages = parts.fake.control.journal(operation="Scan", table=TABLE)
         topic = f"{connector['kafka.topic.prefix']}{TABLE}"
         records = _records(parts.broker.bootstrap, topic)
@@ -227,14 +227,14 @@ class _Moments:
     following: float = 0.0
 
 
-def _follow(worker: WorkerProcess, processes: Processes, items: int) -> _Moments:
+def _follow(parts: Rig, worker: WorkerProcess, processes: Processes, items: int) -> _Moments:
     """Look at the worker until it follows the stream of the table."""
     moments = _Moments()
     row: dict[str, Any] = {}
     give_up_at_s = time.monotonic() + rig.DONE_DEADLINE_S
     while time.monotonic() < give_up_at_s and row.get("state") != "FAILED":
         time.sleep(POLL_S)
-        row, now_s = rig.table_row(worker, TABLE), time.time()
+        row, now_s = parts.row(worker, TABLE), time.time()
         if processes.look() and moments.submitted is None:
             moments.submitted = now_s
         sent = int(row.get("records_sent") or 0)

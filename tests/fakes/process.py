@@ -88,7 +88,7 @@ class FakeProcess:
         return self._process.pid
 
     @property
-    def is_running(self) -> bool:
+    def running(self) -> bool:
         """Whether it was started and has not ended, by itself or by somebody else."""
         return self._process is not None and self._process.poll() is None
 
